@@ -1,0 +1,187 @@
+"""`agentkeep`: the command line. What a command does is imported when it is called, so that help comes at once."""
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+app: Final = typer.Typer(
+    name="agentkeep",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+keys_app: Final = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
+app.add_typer(keys_app, name="keys")
+
+Data = Annotated[
+    Path,
+    typer.Option(envvar="AGENTKEEP_DATA", help="The directory where everything is kept.", show_default=True),
+]
+Stage = Annotated[
+    str | None,
+    typer.Option(help="A deployed stage, reached with your AWS credentials. Without it: the data directory."),
+]
+DEFAULT_DATA: Final = Path(".agentkeep")
+
+
+def main() -> None:
+    """The entry point of the command `agentkeep`."""
+    app()
+
+
+@app.callback()
+def agentkeep() -> None:
+    """Agents that remember, in your own AWS account or on this machine, behind the Letta API.
+
+    [bold]Start here:[/bold]  agentkeep local
+
+    Then point any Letta client at http://127.0.0.1:8283, or paste the first agent that the server prints.
+    """
+
+
+@app.command()
+def local(
+    port: Annotated[int, typer.Option(envvar="AGENTKEEP_PORT", min=0, max=65535, help="0 takes a free one.")] = 8283,
+    host: Annotated[
+        str, typer.Option(envvar="AGENTKEEP_HOST", help="The address to serve on. Beyond loopback, keys are required.")
+    ] = "127.0.0.1",
+    data: Data = DEFAULT_DATA,
+    ephemeral: Annotated[
+        bool,
+        typer.Option("--ephemeral", envvar="AGENTKEEP_EPHEMERAL", help="Keep nothing after the end."),
+    ] = False,
+    require_keys: Annotated[
+        bool,
+        typer.Option("--require-keys", envvar="AGENTKEEP_REQUIRE_KEYS", help="Answer nobody without an API key."),
+    ] = False,
+    allow_unsandboxed_tools: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unsandboxed-tools",
+            envvar="AGENTKEEP_ALLOW_UNSANDBOXED_TOOLS",
+            help="Run tools written by agents' makers without a sandbox, with your rights on this machine.",
+        ),
+    ] = False,
+    log_level: Annotated[
+        str, typer.Option(envvar="AGENTKEEP_LOG_LEVEL", help="debug, info, warning or error; logs go to stderr.")
+    ] = "warning",
+    fast: Annotated[
+        bool,
+        typer.Option("--fast", envvar="AGENTKEEP_FAST", help="Write faster; a power loss may take the last writes."),
+    ] = False,
+) -> None:
+    """Run the whole system on this machine: the API, its functions and its tables in one process.
+
+    Models are found by OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL; without any of them
+    demo/memory serves, which needs no key.
+
+    [bold]Examples:[/bold]
+
+      agentkeep local
+
+      OPENAI_API_KEY=sk-... agentkeep local --data ~/agents --port 9000
+
+      agentkeep local --ephemeral --log-level info
+
+    Variables without an option: AGENTKEEP_CORS_ORIGINS and AGENTKEEP_ALLOWED_HOSTS let browser pages of other origins
+    in, and requests that call this machine by another name (both lists by comma).
+    """
+    from infra.commands.local import Options, serve
+
+    serve(Options(host, port, data, ephemeral, require_keys, allow_unsandboxed_tools, log_level, fast))
+
+
+@app.command()
+def doctor(
+    port: Annotated[int, typer.Option(envvar="AGENTKEEP_PORT", help="The port that `local` would use.")] = 8283,
+    data: Data = DEFAULT_DATA,
+) -> None:
+    """Say what is missing on this machine, why it matters and what to do about it.
+
+    Ends with 0 when `agentkeep local` can run; what only a deployment needs is a warning.
+
+    [bold]Example:[/bold]  agentkeep doctor --port 9000
+    """
+    from infra.commands.doctor import examine
+
+    raise typer.Exit(examine(port, data))
+
+
+@app.command()
+def version() -> None:
+    """Print the version of AgentKeep and of the Letta API that it speaks.
+
+    [bold]Example:[/bold]  agentkeep version
+    """
+    from infra.commands.version import LETTA_API, VERSION
+
+    typer.echo(f"agentkeep {VERSION} (Letta API {LETTA_API})")
+
+
+@keys_app.callback()
+def keys() -> None:
+    """Make, list and revoke API keys, of a deployed stage or of this machine."""
+
+
+@keys_app.command("create")
+def create_key(
+    name: Annotated[str, typer.Option(help="What the key is for, so that you know it again.")],
+    tenant: Annotated[
+        str, typer.Option(help="Whose data the key opens: 8 to 32 lower-case letters and digits. A new tenant is fine.")
+    ] = "local",
+    role: Annotated[
+        str, typer.Option(help="admin: everything. agent_creator: builds agents. user: talks to them.")
+    ] = "admin",
+    stage: Stage = None,
+    data: Data = DEFAULT_DATA,
+) -> None:
+    """Make an API key and show it, once: only a digest of its secret is kept.
+
+    The last line printed is the key alone, so that a script can take it with `tail -n 1`.
+
+    [bold]Examples:[/bold]
+
+      agentkeep keys create --name laptop
+
+      agentkeep keys create --name chat-page --tenant acmecorp1 --role user --stage prod
+    """
+    from infra.commands.keys import create
+
+    raise typer.Exit(create(tenant, role, name, stage=stage, data=data))
+
+
+@keys_app.command("list")
+def list_keys(
+    tenant: Annotated[str | None, typer.Option(help="Only this tenant's keys.")] = None,
+    stage: Stage = None,
+    data: Data = DEFAULT_DATA,
+) -> None:
+    """List the keys: tenant, role, name, when they were made and whether they still work. Never a secret.
+
+    [bold]Example:[/bold]  agentkeep keys list --tenant acmecorp1 --stage prod
+    """
+    from infra.commands.keys import listing
+
+    raise typer.Exit(listing(tenant, stage=stage, data=data))
+
+
+@keys_app.command("revoke")
+def revoke_key(
+    key: Annotated[str, typer.Argument(help="The key's id, as `agentkeep keys list` shows it, or the whole key.")],
+    stage: Stage = None,
+    data: Data = DEFAULT_DATA,
+) -> None:
+    """Make a key useless. It is refused at the latest when the gateway's memory of it ends, after a minute by default.
+
+    [bold]Example:[/bold]  agentkeep keys revoke x7kq2m4n8p1r5t9v --stage prod
+    """
+    from infra.commands.keys import revoke
+
+    raise typer.Exit(revoke(key, stage=stage, data=data))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""`agentkeep local`: the whole system on this machine, until Ctrl-C."""
+
+import logging
+import os
+import shutil
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import typer
+
+from infra.commands import greeting
+from infra.local.data_directory import DataDirectory, StartError
+from infra.local.dynamodb.errors import DataDirectoryLocked, NewerDataFormat
+from infra.local.machine import Machine, MachineSettings
+from infra.local.process import LocalProcess
+from infra.local.request import is_loopback
+from infra.local.server import listen
+
+
+@dataclass(frozen=True)
+class Options:
+    """How the command was called. With `ephemeral`, a directory of its own takes the place of `data`."""
+
+    host: str
+    port: int
+    data: Path
+    ephemeral: bool
+    require_keys: bool
+    allow_unsandboxed_tools: bool
+    log_level: str
+    fast: bool
+
+
+def serve(options: Options) -> NoReturn:
+    """Runs the server and ends the process: 0 after Ctrl-C or SIGTERM, 1 with a sentence when it cannot start.
+
+    The process ends without waiting for threads: a turn at work is closed or resumed at the next start.
+    """
+    _log_to_stderr(options.log_level)
+    code = 0
+    try:
+        _serve(options)
+    except (StartError, DataDirectoryLocked, NewerDataFormat) as error:
+        typer.echo(error, err=True)
+        code = 1
+    except KeyboardInterrupt:
+        pass
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _serve(options: Options) -> None:
+    if not is_loopback(options.host) and not options.require_keys:
+        raise StartError(
+            f"On {options.host} others can reach this server, so it has to ask for keys."
+            " Add --require-keys, or keep to --host 127.0.0.1."
+        )
+    bound = listen(options.host, options.port)
+    with _directory(options) as directory:
+        process = LocalProcess(_settings(options, directory), bound)
+        process.run(lambda machine: _in_background(lambda: _greet(machine, process.address, options, directory)))
+
+
+def _greet(machine: Machine, address: str, options: Options, directory: DataDirectory) -> None:
+    greeting.show_address(address, directory.path, ephemeral=options.ephemeral, require_keys=options.require_keys)
+    greeting.show_models(address, require_keys=options.require_keys)
+    machine.import_functions()
+
+
+def _settings(options: Options, directory: DataDirectory) -> MachineSettings:
+    return MachineSettings(
+        directory,
+        require_keys=options.require_keys,
+        allow_unsandboxed_tools=options.allow_unsandboxed_tools,
+        fast=options.fast or options.ephemeral,
+        strict=os.environ.get("AGENTKEEP_STRICT") == "1",
+        authorizer_cache_seconds=float(os.environ.get("AGENTKEEP_AUTHORIZER_CACHE_SECONDS") or 60),
+        cors_origins=_listed("AGENTKEEP_CORS_ORIGINS"),
+        allowed_hosts=_listed("AGENTKEEP_ALLOWED_HOSTS"),
+    )
+
+
+@contextmanager
+def _directory(options: Options) -> Iterator[DataDirectory]:
+    if not options.ephemeral:
+        yield DataDirectory(options.data.absolute())
+        return
+    path = tempfile.mkdtemp(prefix="agentkeep-")
+    try:
+        yield DataDirectory(Path(path))
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _listed(variable: str) -> tuple[str, ...]:
+    return tuple(each.strip().lower() for each in os.environ.get(variable, "").split(",") if each.strip())
+
+
+def _log_to_stderr(level: str) -> None:
+    logging.basicConfig(level=level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    os.environ["POWERTOOLS_LOG_LEVEL"] = level.upper()
+
+
+def _in_background(work: Callable[[], None]) -> None:
+    threading.Thread(target=work, name="greeting", daemon=True).start()

@@ -1,0 +1,156 @@
+"""S3 on a directory: one file per object, written whole or not at all."""
+
+import hashlib
+import io
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+from urllib.parse import quote, unquote
+
+from botocore.response import StreamingBody
+
+from infra.local.aws.service import AwsError, Operation, Parameters
+
+MayUse = Callable[[str], bool]
+_OBJECT: Final = "%object"
+_EMPTY: Final = "%empty"
+
+
+class Objects:
+    """The objects of all buckets. Keys become paths; a suffix that no encoded key holds tells objects from prefixes.
+
+    A file begins with one line of JSON, its metadata. `may_use` says which keys the caller may touch, as the policy of
+    the data role does in AWS.
+    """
+
+    def __init__(self, directory: Path, may_use: MayUse) -> None:
+        self._directory = directory
+        self._may_use = may_use
+
+    @property
+    def operations(self) -> dict[str, Operation]:
+        """What is served, by AWS's name."""
+        return {
+            "PutObject": self._put,
+            "GetObject": self._get,
+            "HeadObject": self._head,
+            "DeleteObject": self._delete,
+            "DeleteObjects": self._delete_several,
+            "ListObjectsV2": self._list,
+        }
+
+    def _put(self, parameters: Parameters) -> dict[str, Any]:
+        path, body = self._path(parameters), _bytes(parameters.get("Body", b""))
+        if parameters.get("IfNoneMatch") == "*" and path.exists():
+            raise AwsError("PreconditionFailed", "At least one of the pre-conditions did not hold.", 412)
+        etag = f'"{hashlib.md5(body, usedforsecurity=False).hexdigest()}"'
+        head = {
+            "ETag": etag,
+            "ContentType": parameters.get("ContentType", "binary/octet-stream"),
+            "Metadata": parameters.get("Metadata", {}),
+        }
+        _write(path, json.dumps(head).encode() + b"\n" + body)
+        return {"ETag": etag}
+
+    def _get(self, parameters: Parameters) -> dict[str, Any]:
+        path = self._path(parameters)
+        with self._opened(path) as file:
+            head, body = json.loads(file.readline()), file.read()
+        return {
+            **head,
+            "ContentLength": len(body),
+            "LastModified": _modified(path),
+            "Body": StreamingBody(io.BytesIO(body), len(body)),
+        }
+
+    def _head(self, parameters: Parameters) -> dict[str, Any]:
+        answer = self._get(parameters)
+        del answer["Body"]
+        return answer
+
+    def _delete(self, parameters: Parameters) -> dict[str, Any]:
+        self._path(parameters).unlink(missing_ok=True)
+        return {}
+
+    def _delete_several(self, parameters: Parameters) -> dict[str, Any]:
+        keys = [each["Key"] for each in parameters["Delete"]["Objects"]]
+        for key in keys:
+            self._delete({"Bucket": parameters["Bucket"], "Key": key})
+        return {} if parameters["Delete"].get("Quiet") else {"Deleted": [{"Key": key} for key in keys]}
+
+    def _list(self, parameters: Parameters) -> dict[str, Any]:
+        prefix = parameters.get("Prefix", "")
+        self._check(prefix)
+        after = parameters.get("ContinuationToken") or parameters.get("StartAfter") or ""
+        limit = min(parameters.get("MaxKeys", 1000), 1000)
+        keys = [key for key in sorted(self._keys(parameters["Bucket"])) if key.startswith(prefix) and key > after]
+        page = keys[:limit]
+        answer: dict[str, Any] = {
+            "Contents": [self._listed(parameters["Bucket"], key) for key in page],
+            "KeyCount": len(page),
+            "IsTruncated": len(keys) > limit,
+        }
+        if answer["IsTruncated"]:
+            answer["NextContinuationToken"] = page[-1]
+        return answer
+
+    def _listed(self, bucket: str, key: str) -> dict[str, Any]:
+        answer = self._head({"Bucket": bucket, "Key": key})
+        return {
+            "Key": key,
+            "Size": answer["ContentLength"],
+            "ETag": answer["ETag"],
+            "LastModified": answer["LastModified"],
+        }
+
+    def _keys(self, bucket: str) -> Iterator[str]:
+        root = self._directory / bucket
+        for path in root.rglob(f"*{_OBJECT}"):
+            yield "/".join(_decoded(part) for part in str(path.relative_to(root)).removesuffix(_OBJECT).split(os.sep))
+
+    def _path(self, parameters: Parameters) -> Path:
+        self._check(parameters["Key"])
+        *prefixes, name = (_encoded(part) for part in parameters["Key"].split("/"))
+        return self._directory.joinpath(parameters["Bucket"], *prefixes, name + _OBJECT)
+
+    def _check(self, key: str) -> None:
+        if not self._may_use(key):
+            raise AwsError("AccessDenied", f"The key '{key}' is not led by the tenant at work.", 403)
+
+    def _opened(self, path: Path) -> BinaryIO:
+        try:
+            return path.open("rb")
+        except FileNotFoundError as error:
+            raise AwsError("NoSuchKey", "The specified key does not exist.", 404) from error
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Replaces the file, on disk before it is there: a crash leaves the old one or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix="%writing", delete=False) as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    Path(file.name).replace(path)
+
+
+def _bytes(body: Any) -> bytes:
+    if isinstance(body, str):
+        return body.encode()
+    return bytes(body) if isinstance(body, bytes | bytearray) else bytes(body.read())
+
+
+def _encoded(part: str) -> str:
+    return quote(part, safe="").replace(".", "%2E") or _EMPTY
+
+
+def _decoded(part: str) -> str:
+    return "" if part == _EMPTY else unquote(part)
+
+
+def _modified(path: Path) -> datetime:
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC)

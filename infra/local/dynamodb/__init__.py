@@ -1,0 +1,1 @@
+"""DynamoDB on SQLite: `engine` is the way in for operators, `hook` for botocore clients."""

@@ -1,0 +1,95 @@
+"""Rights beyond a function's own log and trace: the statements, and who holds which, for which reason."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from aws_cdk import Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+
+from infra.policy import TENANT_TAG
+
+TENANT: Final = f"${{aws:PrincipalTag/{TENANT_TAG}}}"
+
+
+@dataclass(frozen=True)
+class SystemAccess:
+    """What a function may do in the system table, which holds no tenant's data: to items with these leading keys."""
+
+    actions: tuple[str, ...]
+    leading_keys: tuple[str, ...]
+    reason: str
+
+
+SYSTEM_ACCESS: Final[Mapping[str, SystemAccess]] = {
+    "authorizer": SystemAccess(
+        ("dynamodb:GetItem",), ("key#*",), "An API key is looked up before anyone knows whose it is."
+    ),
+}
+"""The only functions with rights on the system table."""
+
+NO_TENANT_DATA: Final[Mapping[str, str]] = {
+    "authorizer": "It says who asks; what the tenant has is none of its business.",
+    "dispatcher": "It answers health, and what is not there, without looking anything up.",
+    "models": "Models belong to the deployment, not to a tenant.",
+    "tools": "The builtin tools are code.",
+}
+"""Every other function may take the data role, for one tenant at a time."""
+
+PROVIDER_ACCESS: Final[Mapping[str, str]] = {
+    "agents": "A model's handle is compared with what the providers list.",
+    "conversations": "A conversation may name a model of its own, which is compared in the same way.",
+    "messages": "It calls the models.",
+    "models": "It lists what the providers offer.",
+}
+"""The only functions that read the deployment's model keys."""
+
+
+def taking(role: iam.IRole) -> iam.PolicyStatement:
+    """Assuming the data role under a session tag."""
+    return iam.PolicyStatement(actions=["sts:AssumeRole", "sts:TagSession"], resources=[role.role_arn])
+
+
+def system_items(table_arn: str, access: SystemAccess) -> iam.PolicyStatement:
+    """The items of the system table that `access` names."""
+    return iam.PolicyStatement(
+        actions=list(access.actions),
+        resources=[table_arn],
+        conditions={
+            "ForAllValues:StringLike": {"dynamodb:LeadingKeys": list(access.leading_keys)},
+            "Null": {"dynamodb:LeadingKeys": "false"},
+        },
+    )
+
+
+def reading(secret_arn: str) -> iam.PolicyStatement:
+    """The value of one secret."""
+    return iam.PolicyStatement(actions=["secretsmanager:GetSecretValue"], resources=[secret_arn])
+
+
+def own_objects(bucket: s3.IBucket) -> iam.PolicyStatement:
+    """Objects under the tenant's own prefix. They are never listed."""
+    return iam.PolicyStatement(
+        actions=["s3:GetObject", "s3:PutObject", "s3:DeleteObject"],
+        resources=[bucket.arn_for_objects(f"{TENANT}/*")],
+    )
+
+
+def own_secrets(key: kms.IKey) -> iam.PolicyStatement:
+    """Sealing and opening values whose encryption context names the tenant."""
+    return iam.PolicyStatement(
+        actions=["kms:Encrypt", "kms:Decrypt"],
+        resources=[key.key_arn],
+        conditions={"StringEquals": {"kms:EncryptionContext:tenant": TENANT}},
+    )
+
+
+def through(key: kms.IKey, service: str, *actions: str) -> iam.PolicyStatement:
+    """The key as `service` uses it for whoever calls that service, never as the caller would use it directly."""
+    return iam.PolicyStatement(
+        actions=list(actions),
+        resources=[key.key_arn],
+        conditions={"StringEquals": {"kms:ViaService": f"{service}.{Stack.of(key).region}.amazonaws.com"}},
+    )

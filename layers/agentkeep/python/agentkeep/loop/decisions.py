@@ -1,0 +1,49 @@
+"""What follows from a model's answer and from its tools' returns. Pure: no store, no model, no clock."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agentkeep.memory.opening import SPEAKS_BY_TOOL
+from agentkeep.models import ModelAnswer
+from agentkeep.store.content import ToolCall
+from agentkeep.store.entities import RunStatus, StopReason
+from agentkeep.tools.working import SEND_MESSAGE
+
+_FAILURES = frozenset({
+    "error", "llm_api_error", "invalid_llm_response", "invalid_tool_call", "no_tool_call", "insufficient_credits",
+    "context_window_overflow_in_system_prompt",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class AfterAnswer:
+    """The calls to run, or why the turn stops."""
+
+    calls: Sequence[ToolCall]
+    stop: StopReason | None
+
+
+def after_answer(answer: ModelAnswer, *, parallel: bool) -> AfterAnswer:
+    """Text ends the turn, a call continues it. Without parallel tool calls only the first of several is kept."""
+    if answer.tool_calls:
+        return AfterAnswer(answer.tool_calls if parallel else answer.tool_calls[:1], None)
+    return AfterAnswer((), "max_tokens_exceeded" if answer.finish == "length" else "end_turn")
+
+
+def after_returns(calls: Sequence[ToolCall], *, agent_type: str, steps: int, max_steps: int) -> StopReason | None:
+    """Whether the turn goes on after its tools returned. A legacy agent that has only spoken is done."""
+    if agent_type in SPEAKS_BY_TOOL and all(call.name == SEND_MESSAGE.name for call in calls):
+        return "end_turn"
+    return "max_steps" if steps >= max_steps else None
+
+
+def status_of(stop: StopReason) -> RunStatus:
+    """The status of a run that stopped for this reason."""
+    if stop == "cancelled":
+        return "cancelled"
+    return "failed" if stop in _FAILURES else "completed"
+
+
+def unreturned(calls: Sequence[ToolCall], returned: Sequence[str]) -> list[ToolCall]:
+    """The calls that have no return yet."""
+    return [call for call in calls if call.id not in set(returned)]

@@ -1,0 +1,159 @@
+"""Agents: create, read, list, change, delete."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from agentkeep import clock
+from agentkeep.api.render.agents import EVERYTHING, AgentParts
+from agentkeep.api.requests.agents import CountAgents, CreateAgent, ListAgents, ListBlockAgents, ListTags, UpdateAgent
+from agentkeep.ids import new as new_id
+from agentkeep.operations import new_agent
+from agentkeep.operations.agent_details import details, details_of_many
+from agentkeep.operations.context_window import window_of_messages
+from agentkeep.operations.opening import open_conversation
+from agentkeep.operations.revising import revise
+from agentkeep.store import agents as agent_store
+from agentkeep.store import blocks as block_store
+from agentkeep.store import conversations, database
+from agentkeep.store.entities import Agent, Conversation
+from agentkeep.tenancy.context import current_caller
+from agentkeep.tenancy.secrets import seal
+
+_PLAIN = (
+    "name", "description", "system", "tags", "tool_rules", "metadata", "embedding", "compaction_settings",
+    "response_format", "enable_sleeptime", "message_buffer_autoclear", "timezone", "max_files_open",
+    "per_file_view_window_char_limit", "hidden", "project_id", "template_id", "base_template_id",
+)  # fmt: skip
+
+
+def create(request: CreateAgent) -> AgentParts:
+    """A new agent with its blocks and its default conversation; nothing of it is seen until all of it is there."""
+    plan = new_agent.blueprint(request)
+    agent, author = plan.agent, current_caller.get().principal
+    conversation = Conversation(
+        id=agent.id,
+        agent_id=agent.id,
+        system_message_id=new_id("message"),
+        created_at=agent.created_at,
+        updated_at=agent.updated_at,
+    )
+    _, opening = open_conversation(conversation, agent, plan.blocks, plan.opening)
+    made = [write for block in plan.new_blocks for write in block_store.create_writes(block, author)]
+    secrets = _sealed(request.given("secrets", "tool_exec_environment_variables"))
+    kept = [agent_store.secrets_write(agent.id, secrets)] if secrets else []
+    database.transact_all([*made, *opening, *kept, *agent_store.create_writes(agent)], "last")
+    return details(agent, EVERYTHING)
+
+
+def _sealed(given: dict[str, dict[str, str]]) -> dict[str, str]:
+    values = {**given.get("tool_exec_environment_variables", {}), **given.get("secrets", {})}
+    return {name: seal(value) for name, value in values.items()}
+
+
+def retrieve(agent_id: str, include: frozenset[str]) -> AgentParts:
+    """The agent, with what `include` asks for."""
+    return details(agent_store.get(agent_id), include)
+
+
+def everything_of(agent_id: str) -> AgentParts:
+    """The agent as the answers of changing operations show it."""
+    return retrieve(agent_id, EVERYTHING)
+
+
+def page(query: ListAgents) -> list[AgentParts]:
+    """One page of agents."""
+    return _many(agent_store.page(query.filters(), query.page(), query.ordering), query.included())
+
+
+def page_of_block(block_id: str, query: ListBlockAgents) -> list[AgentParts]:
+    """One page of the agents that carry a block."""
+    block_store.get(block_id)
+    return _many(agent_store.page_of_block(block_id, query.page()), query.included())
+
+
+def _many(agent_ids: Sequence[str], include: frozenset[str]) -> list[AgentParts]:
+    found = agent_store.get_many(agent_ids)
+    return details_of_many([found[agent_id] for agent_id in agent_ids if agent_id in found], include)
+
+
+def count(query: CountAgents) -> int:
+    """How many agents the list with the same filters has."""
+    return agent_store.count(query.filters())
+
+
+def tags(query: ListTags) -> list[str]:
+    """One page of the tags that agents carry, in alphabetical order."""
+    return agent_store.tag_names(query.page(), query.containing)
+
+
+def update(agent_id: str, request: UpdateAgent) -> AgentParts:
+    """The agent with what the request gives."""
+    new_agent.refuse_unknown(request.given())
+
+    def attempt() -> Agent:
+        old = agent_store.get(agent_id)
+        new = _updated(old, request)
+        secrets = request.given("secrets", "tool_exec_environment_variables")
+        kept = [agent_store.secrets_write(agent_id, _sealed(secrets))] if secrets else []
+        database.transact_all([*agent_store.update_writes(old, new), *kept], "first")
+        return new
+
+    agent = revise(attempt)
+    if request.message_ids is not None:
+        window_of_messages(agent, request.message_ids)
+    _record_run(agent_id, request)
+    return details(agent, EVERYTHING)
+
+
+def _updated(old: Agent, request: UpdateAgent) -> Agent:
+    changes: dict[str, Any] = request.given(*_PLAIN)
+    if request.block_ids is not None:
+        new_agent.refuse_repeated_labels(new_agent.existing_blocks(request.block_ids))
+        changes["block_ids"] = list(dict.fromkeys(request.block_ids))
+    if request.tool_ids is not None:
+        changes["tool_ids"] = new_agent.existing_tools(request.tool_ids)
+    changes |= _model_changes(old, request)
+    return revised(old, **changes)
+
+
+def _model_changes(old: Agent, request: UpdateAgent) -> dict[str, Any]:
+    """The model keeps the context window it was given, as long as the window fits it."""
+    handle = request.model or new_agent.handle_of(request.llm_config)
+    changes: dict[str, Any] = {"model_settings": new_agent.settings(request, old.model_settings or {})}
+    if handle is None and request.context_window_limit is None:
+        return changes
+    model = new_agent.chosen_model(handle or old.model)
+    limit = request.context_window_limit or (None if request.llm_config else old.context_window)
+    return changes | {"model": model.handle, "context_window": new_agent.window(limit, request.llm_config, model)}
+
+
+def revised(old: Agent, **changes: Any) -> Agent:
+    """The next version of an agent."""
+    stamp = {
+        "version": old.version + 1,
+        "updated_at": clock.now(),
+        "last_updated_by_id": current_caller.get().principal,
+    }
+    return Agent.model_validate({**old.model_dump(), **changes, **stamp})
+
+
+def _record_run(agent_id: str, request: UpdateAgent) -> None:
+    given = request.given("last_run_completion", "last_run_duration_ms", "last_stop_reason")
+    if given:
+        known = agent_store.activities([agent_id]).get(agent_id, agent_store.Activity())
+        agent_store.record_activity(agent_id, agent_store.Activity.model_validate(known.model_dump() | given))
+
+
+def delete(agent_id: str) -> None:
+    """Deletes an agent with its default conversation. Blocks stay: others may carry them."""
+
+    def attempt() -> None:
+        agent = agent_store.get(agent_id)
+        state = conversations.get(agent_id)
+        writes: Iterable[database.Write] = [
+            *agent_store.delete_writes(agent),
+            *conversations.delete_writes(state),
+        ]
+        database.transact_all(writes, "first")
+
+    revise(attempt)

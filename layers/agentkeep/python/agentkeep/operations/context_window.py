@@ -1,0 +1,128 @@
+"""The context window from outside a turn: what it holds, resetting it, choosing it, compiling the system message anew."""
+
+from collections.abc import Iterator, Sequence
+
+from agentkeep import clock
+from agentkeep.api.render.context import ContextParts
+from agentkeep.errors import ConversationBusyError, NotFoundError
+from agentkeep.loop import lease
+from agentkeep.loop.accept import close_dead, see
+from agentkeep.loop.turn import compiled, tool_schemas
+from agentkeep.memory.opening import initial_messages
+from agentkeep.memory.render import Facts, core_memory, fingerprint, memory_metadata
+from agentkeep.operations.opening import placed
+from agentkeep.operations.revising import revise
+from agentkeep.store import blocks as block_store
+from agentkeep.store import conversations, database, messages
+from agentkeep.store.content import Message
+from agentkeep.store.conversations import State
+from agentkeep.store.entities import Agent, Block, Segment, Window
+
+
+def overview(agent_id: str, conversation: str | None) -> ContextParts:
+    """Everything the next model call of a conversation, the agent's default one unless named, would be made from."""
+    conversation_id = agent_id if conversation in (None, "default") else str(conversation)
+    seen = see(agent_id, conversation_id)
+    blocks = list(block_store.get_many(seen.agent.block_ids).values())
+    earlier = seen.state.next_seq - 1
+    window = messages.window(seen.state.window.segments)
+    return ContextParts(
+        size=seen.state.conversation.context_window or seen.agent.context_window or 0,
+        system=seen.agent.system,
+        core_memory=core_memory(blocks),
+        metadata=memory_metadata(seen.agent, Facts(clock.now(), conversation_id, earlier)),
+        messages=[_current_system(seen.agent, blocks, seen.state, seen.system), *window],
+        tools=tool_schemas(seen.agent),
+        recall=earlier,
+    )
+
+
+def _current_system(agent: Agent, blocks: Sequence[Block], state: State, system: Message) -> Message:
+    if fingerprint(agent, blocks) == state.window.compiled_from:
+        return system
+    return compiled(agent, blocks, state, system, clock.now())
+
+
+def recompile(agent_id: str, conversation_id: str, *, dry_run: bool, update_timestamp: bool) -> str:
+    """The compiled system message; stored unless `dry_run` or a turn runs, which compiles by itself.
+
+    Without `update_timestamp` a system message that is up to date stays as it is, byte for byte.
+    """
+
+    def attempt() -> str:
+        seen = see(agent_id, conversation_id)
+        blocks = list(block_store.get_many(seen.agent.block_ids).values())
+        system = _current_system(seen.agent, blocks, seen.state, seen.system)
+        if update_timestamp:
+            system = compiled(seen.agent, blocks, seen.state, seen.system, clock.now())
+        if not dry_run and not lease.is_held(seen.state) and system is not seen.system:
+            window = seen.state.window.model_copy(update={"compiled_from": fingerprint(seen.agent, blocks)})
+            reset = conversations.reset_write(seen.state, window, seen.state.next_seq)
+            database.transact([reset, messages.replace_write(system)])
+        return system.text
+
+    return revise(attempt)
+
+
+def reset(agent_id: str, *, with_initial_messages: bool) -> None:
+    """Empties the context window of an agent's default conversation; the history stays and can be listed."""
+
+    def attempt() -> None:
+        seen = see(agent_id, agent_id)
+        state = _idle(seen.state)
+        now = clock.now()
+        drafts = initial_messages(seen.agent, None, now) if with_initial_messages else []
+        opening = placed(drafts, seen.agent, agent_id, state.next_seq, now)
+        segments = [Segment(conversation=agent_id, first=state.next_seq)]
+        _replace_window(state, segments, opening)
+
+    revise(attempt)
+
+
+def window_of_messages(agent: Agent, message_ids: Sequence[str]) -> None:
+    """Makes exactly these messages the context window of an agent's default conversation; new ones follow them."""
+
+    def attempt() -> None:
+        state = _idle(conversations.get(agent.id))
+        chosen = [identifier for identifier in message_ids if identifier != state.conversation.system_message_id]
+        places = [_place(agent, identifier) for identifier in chosen]
+        following = Segment(conversation=agent.id, first=state.next_seq)
+        _replace_window(state, [*_segments(places), following], [])
+
+    revise(attempt)
+
+
+def _place(agent: Agent, message_id: str) -> tuple[str, int]:
+    message = messages.get(message_id)
+    if message.agent_id != agent.id:
+        raise NotFoundError("Message", message_id)
+    return message.conversation, message.seq
+
+
+def _segments(places: Sequence[tuple[str, int]]) -> Iterator[Segment]:
+    """Places in the given order, those that follow each other in one segment."""
+    segment: Segment | None = None
+    for conversation, seq in places:
+        if segment and segment.conversation == conversation and segment.last == seq - 1:
+            segment = segment.model_copy(update={"last": seq})
+            continue
+        if segment:
+            yield segment
+        segment = Segment(conversation=conversation, first=seq, last=seq)
+    if segment:
+        yield segment
+
+
+def _idle(state: State) -> State:
+    if lease.is_held(state):
+        raise ConversationBusyError(state.run_id)
+    if state.run_id:
+        close_dead(state, state.run_id)
+        return conversations.get(state.conversation.id)
+    return state
+
+
+def _replace_window(state: State, segments: Sequence[Segment], opening: Sequence[Message]) -> None:
+    window = Window(segments=list(segments), compiled_from=state.window.compiled_from)
+    reset_window = conversations.reset_write(state, window, state.next_seq + len(opening))
+    database.transact([reset_window, *(write for message in opening for write in messages.put_writes(message))])

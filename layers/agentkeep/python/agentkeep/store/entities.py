@@ -1,0 +1,191 @@
+"""The entities AgentKeep keeps: agents, blocks, conversations, runs and steps, as they are stored."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import Field
+
+from agentkeep.store.content import Record, Usage
+
+StopReason = Literal[
+    "end_turn", "error", "llm_api_error", "invalid_llm_response", "invalid_tool_call", "max_steps",
+    "max_tokens_exceeded", "no_tool_call", "tool_rule", "cancelled", "insufficient_credits", "requires_approval",
+    "context_window_overflow_in_system_prompt",
+]  # fmt: skip
+RunStatus = Literal["created", "running", "completed", "failed", "cancelled"]
+
+
+class Block(Record):
+    """A labelled piece of memory, shown to the model whole. `version` counts its writes from 1."""
+
+    id: str
+    label: str
+    value: str
+    limit: int = 100_000
+    description: str | None = None
+    read_only: bool = False
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    tags: list[str] = Field(default_factory=list)
+    hidden: bool | None = None
+    name: str | None = None
+    is_template: bool = False
+    preserve_on_migration: bool = False
+    project_id: str | None = None
+    template_id: str | None = None
+    base_template_id: str | None = None
+    deployment_id: str | None = None
+    entity_id: str | None = None
+    created_by_id: str | None = None
+    last_updated_by_id: str | None = None
+    created_at: datetime
+    updated_at: datetime
+    version: int = 1
+
+
+class BlockVersion(Record):
+    """One entry of a block's history: the block as it was after write number `version`, and who wrote it."""
+
+    block_id: str
+    version: int
+    value: str
+    label: str
+    description: str | None = None
+    limit: int
+    changed_by: str
+    changed_at: datetime
+    cause: Literal["create", "update", "tool", "undo"] = "update"
+    run_id: str | None = None
+
+
+class Agent(Record):
+    """An agent. Blocks and custom tools are by id, in order; builtin tools by name; the rest is its own.
+
+    `settings` holds what is kept for its API shape and read by nobody below: model_settings, compaction_settings,
+    llm_config overrides, template ids. `version` counts writes and guards concurrent updates.
+    """
+
+    id: str
+    name: str
+    agent_type: str = "letta_v1_agent"
+    system: str
+    model: str
+    embedding: str | None = None
+    context_window: int | None = None
+    description: str | None = None
+    metadata: dict[str, Any] | None = None
+    tags: list[str] = Field(default_factory=list)
+    block_ids: list[str] = Field(default_factory=list)
+    tool_ids: list[str] = Field(default_factory=list)
+    tool_rules: list[dict[str, Any]] = Field(default_factory=list)
+    identity_ids: list[str] = Field(default_factory=list)
+    model_settings: dict[str, Any] | None = None
+    compaction_settings: dict[str, Any] | None = None
+    response_format: dict[str, Any] | None = None
+    timezone: str = "UTC"
+    hidden: bool | None = None
+    message_buffer_autoclear: bool = False
+    enable_sleeptime: bool | None = None
+    max_files_open: int | None = None
+    per_file_view_window_char_limit: int | None = None
+    initial_messages: list[dict[str, Any]] = Field(default_factory=list)
+    project_id: str | None = None
+    template_id: str | None = None
+    base_template_id: str | None = None
+    deployment_id: str | None = None
+    entity_id: str | None = None
+    created_by_id: str | None = None
+    last_updated_by_id: str | None = None
+    created_at: datetime
+    updated_at: datetime
+    version: int = 1
+
+
+class Segment(Record):
+    """A stretch of a conversation that is in the context window: sequences `first` to `last`, both included.
+
+    `last` is None for the newest, which grows with the conversation.
+    """
+
+    conversation: str
+    first: int
+    last: int | None = None
+
+
+class Window(Record):
+    """What of the history the model sees, and the fingerprint of what its system message was compiled from."""
+
+    segments: list[Segment] = Field(default_factory=list)
+    compiled_from: str = ""
+
+
+class Conversation(Record):
+    """One line of talk with an agent. `id` is `conv-...`, or the agent's id for its default conversation.
+
+    These are the fields its user sets. What turns write stands beside them in the item: `store.conversations.State`.
+    """
+
+    id: str
+    agent_id: str
+    system_message_id: str
+    summary: str | None = None
+    description: str | None = None
+    archived: bool = False
+    hidden: bool | None = None
+    model: str | None = None
+    model_settings: dict[str, Any] | None = None
+    context_window: int | None = None
+    isolated_block_ids: list[str] = Field(default_factory=list)
+    last_message_at: datetime | None = None
+    created_by_id: str | None = None
+    last_updated_by_id: str | None = None
+    created_at: datetime
+    updated_at: datetime
+
+
+class Run(Record):
+    """One turn, from the accepted message to its stop reason. `first_seq`..`last_seq` are its messages."""
+
+    id: str
+    agent_id: str
+    conversation: str
+    status: RunStatus = "created"
+    background: bool = False
+    request: dict[str, Any] = Field(default_factory=dict)
+    digest: str = ""
+    otid: str | None = None
+    stop_reason: StopReason | None = None
+    error: dict[str, Any] | None = None
+    attempts: int = 1
+    first_seq: int | None = None
+    last_seq: int | None = None
+    steps: int = 0
+    usage: Usage = Field(default_factory=Usage)
+    created_at: datetime
+    completed_at: datetime | None = None
+    ttft_ns: int | None = None
+    total_duration_ns: int | None = None
+
+
+class Step(Record):
+    """One model call and its tools. `first_seq`..`last_seq` are the messages it committed. Durations in ns."""
+
+    id: str
+    run_id: str
+    agent_id: str
+    conversation: str
+    number: int
+    status: Literal["pending", "success", "failed", "cancelled"] = "success"
+    model: str | None = None
+    provider: str | None = None
+    usage: Usage = Field(default_factory=Usage)
+    stop_reason: StopReason | None = None
+    error: dict[str, Any] | None = None
+    feedback: Literal["positive", "negative"] | None = None
+    tags: list[str] = Field(default_factory=list)
+    first_seq: int | None = None
+    last_seq: int | None = None
+    context_window: int | None = None
+    llm_request_ns: int | None = None
+    tool_execution_ns: int | None = None
+    step_ns: int | None = None
+    created_at: datetime
