@@ -21,6 +21,7 @@ from infra.local.machine import Machine, MachineSettings
 from infra.local.process import LocalProcess
 from infra.local.request import is_loopback
 from infra.local.server import listen
+from infra.local.weather import CALM, Weather
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,13 @@ def _settings(options: Options, directory: DataDirectory) -> MachineSettings:
         authorizer_cache_seconds=float(os.environ.get("AGENTKEEP_AUTHORIZER_CACHE_SECONDS") or 60),
         cors_origins=_listed("AGENTKEEP_CORS_ORIGINS"),
         allowed_hosts=_listed("AGENTKEEP_ALLOWED_HOSTS"),
+        weather=_weather(os.environ.get("AGENTKEEP_WEATHER")),
     )
+
+
+def _weather(seed: str | None) -> Weather:
+    """For trials: `AGENTKEEP_WEATHER=<seed>` has the tables do to the functions what AWS may do."""
+    return Weather.storm(int(seed)) if seed else CALM
 
 
 @contextmanager

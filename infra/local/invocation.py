@@ -106,7 +106,7 @@ class Invocation:
                 raise FunctionFailedError(f"Threads are left behind after the invocation: {', '.join(alive)}.")
         except FunctionFailedError as error:
             self._fail(error)
-        except Exception as error:  # noqa: BLE001 - the border of the function: what Lambda's runtime catches
+        except Exception as error:
             self._fail(FunctionFailedError(f"{type(error).__name__}: {error}"), cause=error)
         else:
             self._say(last)

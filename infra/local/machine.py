@@ -1,7 +1,7 @@
 """One machine put together: the services that stand in for AWS, the functions' environment, and the gateway."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -19,9 +19,6 @@ from infra.routes import ROUTES
 
 _log: Final = logging.getLogger(__name__)
 FUNCTIONS: Final = ("authorizer", *sorted({route.function for route in ROUTES}))
-
-on_start: Final[list[Callable[[], None]]] = []
-"""Called in order when the tables can be reached, before the first request is taken."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +80,4 @@ def running(settings: MachineSettings) -> Iterator[Machine]:
         services(settings.directory, fast=settings.fast, weather=settings.weather) as engine,
         Sweeper(engine),
     ):
-        for call in on_start:
-            call()
         yield Machine(settings)

@@ -4,6 +4,7 @@ import logging
 import socket
 from collections.abc import Callable
 
+from infra.local import recovery
 from infra.local.command_door import CommandDoor
 from infra.local.machine import Machine, MachineSettings, running
 from infra.local.server import Server, address_of
@@ -28,7 +29,7 @@ class LocalProcess:
         with running(self._settings) as machine:
             noted = directory.note_server(self.address)
             door = CommandDoor(machine.gateway, noted.token)
-            self._server = Server(door, self._bound, lambda: when_up(machine), machine.gateway.stop)
+            self._server = Server(door, self._bound, lambda: _up(machine, when_up), machine.gateway.stop)
             try:
                 self._server.serve_until_stopped()
             finally:
@@ -38,3 +39,8 @@ class LocalProcess:
         """Ends `run`, cleanly and within two seconds."""
         if self._server is not None:
             self._server.stop()
+
+
+def _up(machine: Machine, when_up: Callable[[Machine], None]) -> None:
+    recovery.start()
+    when_up(machine)

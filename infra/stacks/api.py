@@ -13,16 +13,9 @@ from infra.constructs.resource_tree import Target, resource_tree, with_method
 from infra.constructs.rest_api import RestApi
 from infra.routes import ROUTES
 from infra.settings import Settings
+from infra.stacks.access import NO_TENANT_DATA, PROVIDER_ACCESS, SYSTEM_ACCESS
 from infra.stacks.data import DataStack
-from infra.stacks.grants import (
-    NO_TENANT_DATA,
-    PROVIDER_ACCESS,
-    SYSTEM_ACCESS,
-    reading,
-    system_items,
-    taking,
-    through,
-)
+from infra.stacks.statements import reading, system_items, taking, through
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 AUTHORIZER: Final = "authorizer"

@@ -12,7 +12,7 @@ from constructs import Construct
 from infra.constructs.table import Table
 from infra.policy import TENANT_TAG, tenant_policy
 from infra.settings import Settings
-from infra.stacks.grants import own_objects, own_secrets, through
+from infra.stacks.statements import own_objects, own_secrets, through
 from infra.tables import TABLES
 
 

@@ -105,7 +105,9 @@ class System:
 
     def send(self, agent_id: str, text: str, headers: Mapping[str, str] | None = None, **fields: Any) -> Answer:
         """Sends a message to an agent's default conversation."""
-        return self.call("messages", "POST", f"/v1/agents/{agent_id}/messages", {"input": text, **fields}, headers=headers)
+        return self.call(
+            "messages", "POST", f"/v1/agents/{agent_id}/messages", {"input": text, **fields}, headers=headers
+        )
 
 
 def _read(body: bytes) -> Any:

@@ -59,14 +59,14 @@ def test_takes_the_key_with_or_without_scheme_whatever_the_case(header: str, for
     assert lambda_handler(event(**{header: form.format(text)}), None)["context"]["tenant"] == "acmecorp1"
 
 
-@pytest.mark.parametrize("value", ["", "Bearer", "Bearer ak_acmecorp1_0123456789abcdef." + "x" * 40, "Basic abc", "ak_"])
+@pytest.mark.parametrize("value", ["", "Bearer", "Bearer ak_acmecorp1_0123456789ab." + "x" * 40, "Basic abc"])
 def test_anything_else_is_unauthorized_in_the_words_of_api_gateway(value: str) -> None:
-    with pytest.raises(Exception, match="^Unauthorized$"):
+    with pytest.raises(Exception, match=r"^Unauthorized$"):
         lambda_handler(event(Authorization=value), None)
 
 
 def test_no_headers_at_all_is_unauthorized() -> None:
-    with pytest.raises(Exception, match="^Unauthorized$"):
+    with pytest.raises(Exception, match=r"^Unauthorized$"):
         lambda_handler({"methodArn": ARN, "headers": None}, None)
 
 
@@ -74,7 +74,7 @@ def test_a_revoked_key_is_unauthorized() -> None:
     key, text = keys.create("acmecorp1", "user", "ci")
     keys.revoke(key.id)
 
-    with pytest.raises(Exception, match="^Unauthorized$"):
+    with pytest.raises(Exception, match=r"^Unauthorized$"):
         lambda_handler(event(Authorization=text), None)
 
 
@@ -92,7 +92,7 @@ def test_where_no_keys_are_asked_for_everybody_is_the_local_tenant(
 def test_keys_are_asked_for_unless_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AGENTKEEP_REQUIRE_KEYS")
 
-    with pytest.raises(Exception, match="^Unauthorized$"):
+    with pytest.raises(Exception, match=r"^Unauthorized$"):
         lambda_handler(event(), None)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from infra.constructs.target import MACHINE, PYTHON
 from infra.routes import ROUTES
-from infra.stacks.grants import NO_TENANT_DATA, PROVIDER_ACCESS, SYSTEM_ACCESS
+from infra.stacks.access import NO_TENANT_DATA, PROVIDER_ACCESS, SYSTEM_ACCESS
 from infra.tables import TABLES
 from tests.infra.conftest import SynthesiseWith
 from tests.infra.synthesised import Synthesis

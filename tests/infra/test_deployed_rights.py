@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from infra.policy import TENANT_ACTIONS
-from infra.stacks.grants import NO_TENANT_DATA, PROVIDER_ACCESS, SYSTEM_ACCESS
+from infra.stacks.access import NO_TENANT_DATA, PROVIDER_ACCESS, SYSTEM_ACCESS
 from tests.infra.synthesised import Synthesis, Template
 
 WILDCARDS = {

@@ -15,7 +15,7 @@ from packaging.tags import compatible_tags, cpython_tags, parse_tag
 from packaging.utils import canonicalize_name
 
 from infra.constructs.target import PYTHON
-from infra.constructs.wheels import WheelsError, install
+from infra.constructs.wheels import UvMissingError, WheelsError, install
 
 ROOT = Path(__file__).resolve().parents[2]
 VENDOR = ROOT / "layers/vendor"
@@ -114,7 +114,7 @@ def layer(tmp_path_factory: pytest.TempPathFactory) -> Path:
             patch.setenv("UV_OFFLINE", "1")
         try:
             install(VENDOR / "requirements.txt", folder)
-        except WheelsError as error:
+        except (WheelsError, UvMissingError) as error:
             if os.environ.get("CI"):
                 raise
             pytest.skip(f"The wheels for AWS are not in uv's cache, which `python infra/app.py` fills: {error}")

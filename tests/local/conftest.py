@@ -4,7 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from letta_client import Letta
 
+from tests.doubles.provider import ScriptedProvider
+from tests.local.clients import client_of
 from tests.local.servers import LocalServer
 
 
@@ -22,3 +25,24 @@ def server_with_keys(tmp_path: Path) -> Iterator[LocalServer]:
     local = LocalServer(tmp_path / "data", None, "--require-keys").start()
     yield local
     local.stop()
+
+
+@pytest.fixture(scope="session")
+def provider() -> Iterator[ScriptedProvider]:
+    """A provider that answers as messages ask; its own script and its records are shared by all who use it."""
+    with ScriptedProvider() as scripted:
+        yield scripted
+
+
+@pytest.fixture(scope="session")
+def shared_server(tmp_path_factory: pytest.TempPathFactory, provider: ScriptedProvider) -> Iterator[LocalServer]:
+    """One `agentkeep local` for all tests that need nothing of their own. Its models: openai, anthropic and demo."""
+    local = LocalServer(tmp_path_factory.mktemp("shared") / "data", provider.environment).start()
+    yield local
+    local.stop()
+
+
+@pytest.fixture
+def client(shared_server: LocalServer) -> Letta:
+    """The official client, strict about answers, on the shared server."""
+    return client_of(shared_server.base_url)

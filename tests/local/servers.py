@@ -18,6 +18,7 @@ from infra.local.server import Server, address_of, listen
 
 READY = re.compile(rb"is ready at (http://\S+)")
 START_SECONDS = 30
+AGENTKEEP = (sys.executable, "-m", "infra.cli")
 
 
 class LocalServer:
@@ -30,7 +31,7 @@ class LocalServer:
         self.data = data
         self.log = data.parent / f"{data.name}.log"
         self._options = options
-        self._env = _clean_environment() | {"AGENTKEEP_STRICT": "1"} | dict(env or {})
+        self._env = clean_environment() | {"AGENTKEEP_STRICT": "1"} | dict(env or {})
         self.base_url = ""
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -49,15 +50,15 @@ class LocalServer:
 
     def command(self, port: int = 0) -> list[str]:
         """What is run."""
-        return [
-            sys.executable, "-m", "infra.cli", "local", "--port", str(port), "--data", str(self.data), *self._options,
-        ]  # fmt: skip
+        return [*AGENTKEEP, "local", "--port", str(port), "--data", str(self.data), *self._options]
 
     def run_to_the_end(self, port: int = 0) -> "subprocess.CompletedProcess[str]":
         """Runs the command where it is expected to end by itself."""
-        return subprocess.run(
-            self.command(port), env=self._env, capture_output=True, text=True, timeout=START_SECONDS, check=False
-        )
+        return run_agentkeep(*self.command(port)[len(AGENTKEEP) :], env=self._env)
+
+    def agentkeep(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """Runs another command in the same environment."""
+        return run_agentkeep(*arguments, env=self._env)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Asks the server to end, and gives its exit code. Does nothing to one that has ended."""
@@ -74,6 +75,13 @@ class LocalServer:
         """Ends the server if it runs, and starts it again on the same data. `base_url` may change."""
         self.stop()
         return self.start()
+
+
+def run_agentkeep(*arguments: str, env: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
+    """Runs a command that ends by itself."""
+    return subprocess.run(
+        [*AGENTKEEP, *arguments], env=env, capture_output=True, text=True, timeout=START_SECONDS, check=False
+    )
 
 
 @contextmanager
@@ -93,7 +101,7 @@ def served(app: ASGIApp) -> Iterator[str]:
         thread.join(START_SECONDS)
 
 
-def _clean_environment() -> dict[str, str]:
+def clean_environment() -> dict[str, str]:
     """This process's environment without what would change how a server starts or which models it finds."""
     ours = ("AGENTKEEP_", "OPENAI_", "ANTHROPIC_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}

@@ -1,6 +1,7 @@
 """One JSON answer for a turn, quick or slow, good or bad."""
 
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from contextvars import ContextVar
@@ -192,6 +193,12 @@ def test_the_turn_runs_in_the_context_of_its_request() -> None:
 def test_a_driver_that_forgets_to_say_how_it_ended_is_noticed() -> None:
     with pytest.raises(RuntimeError):
         answer(lambda emit: emit(RunStarted(RUN)))
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_code_that_asks_the_process_to_exit_ends_its_turn_only() -> None:
+    with pytest.raises(RuntimeError, match="ended from within"):
+        answer(lambda emit: sys.exit(3))
 
 
 def test_the_hold_of_the_head_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,7 +82,9 @@ def test_thoughts_that_the_model_did_not_mark_as_such_say_so() -> None:
 
 
 def test_an_empty_text_beside_a_call_is_not_shown() -> None:
-    assert [entry["message_type"] for entry in show(message(text="", tool_calls=[tool_call()]))] == ["tool_call_message"]
+    assert [entry["message_type"] for entry in show(message(text="", tool_calls=[tool_call()]))] == [
+        "tool_call_message"
+    ]
 
 
 def test_several_returns_are_one_entry() -> None:
@@ -112,7 +114,11 @@ def test_what_a_user_sent_keeps_its_otid_name_and_sender() -> None:
 
 
 def test_parts_of_a_user_message_are_a_list() -> None:
-    parts = [TextPart(text="See:"), ImagePart(data="aGk=", media_type="image/gif"), ImagePart(url="https://a.example/b")]
+    parts = [
+        TextPart(text="See:"),
+        ImagePart(data="aGk=", media_type="image/gif"),
+        ImagePart(url="https://a.example/b"),
+    ]
 
     [entry] = show(message("user", content=parts))
 

@@ -48,7 +48,9 @@ DEMO = ModelInfo(
     reasoning=False,
     display_name="memory",
 )
-EMBEDDING = EmbeddingInfo("openai/text-embedding-3-small", "text-embedding-3-small", "openai", "openai", "http://x", 1536)
+EMBEDDING = EmbeddingInfo(
+    "openai/text-embedding-3-small", "text-embedding-3-small", "openai", "openai", "http://x", 1536
+)
 BLOCK = entities.Block(
     id=f"block-{UUID}",
     label="human",
@@ -164,9 +166,16 @@ def test_a_block() -> None:
 
 def test_an_entry_of_a_blocks_history() -> None:
     record = entities.BlockVersion(
-        block_id=BLOCK.id, version=3, value="v", label="human", limit=5, changed_by="ann", changed_at=NOON, cause="tool",
+        block_id=BLOCK.id,
+        version=3,
+        value="v",
+        label="human",
+        limit=5,
+        changed_by="ann",
+        changed_at=NOON,
+        cause="tool",
         run_id=RUN,
-    )  # fmt: skip
+    )
 
     assert block_version(record) == {
         "block_id": BLOCK.id,
@@ -250,10 +259,20 @@ def test_the_metrics_of_a_run() -> None:
 
 def test_a_step_and_its_metrics() -> None:
     record = entities.Step(
-        id=STEP, run_id=RUN, agent_id=AGENT, conversation=AGENT, number=1, model="openai/org/gpt-4.1", provider="openai",
-        usage=Usage(prompt_tokens=3), error={"type": "llm_error"}, feedback="positive", llm_request_ns=5, step_ns=8,
+        id=STEP,
+        run_id=RUN,
+        agent_id=AGENT,
+        conversation=AGENT,
+        number=1,
+        model="openai/org/gpt-4.1",
+        provider="openai",
+        usage=Usage(prompt_tokens=3),
+        error={"type": "llm_error"},
+        feedback="positive",
+        llm_request_ns=5,
+        step_ns=8,
         created_at=NOON,
-    )  # fmt: skip
+    )
 
     shown = read(Step, step(record))
     metrics = read(MetricRetrieveResponse, step_metrics(record))

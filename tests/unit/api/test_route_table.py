@@ -56,14 +56,22 @@ def test_only_health_is_open_to_everybody() -> None:
 
 
 def test_permissions_are_a_resource_and_an_action() -> None:
-    odd = [route for route in ROUTES if route.permission and not re.fullmatch(r"[a-z]+:(read|write|delete|send)", route.permission)]
+    odd = [
+        route
+        for route in ROUTES
+        if route.permission and not re.fullmatch(r"[a-z]+:(read|write|delete|send)", route.permission)
+    ]
 
     assert odd == []
 
 
 def test_reading_never_asks_for_the_right_to_write() -> None:
-    assert {route.permission for route in ROUTES if route.method == "GET" and (route.permission or "").endswith(":delete")} == set()
-    assert {route.path for route in ROUTES if route.method == "DELETE" and (route.permission or "").endswith(":read")} == set()
+    assert {
+        route.permission for route in ROUTES if route.method == "GET" and (route.permission or "").endswith(":delete")
+    } == set()
+    assert {
+        route.path for route in ROUTES if route.method == "DELETE" and (route.permission or "").endswith(":read")
+    } == set()
 
 
 def test_what_is_coming_is_known_by_its_concrete_path_and_nothing_else_is() -> None:
@@ -76,9 +84,7 @@ def test_what_is_coming_is_known_by_its_concrete_path_and_nothing_else_is() -> N
 def test_a_function_serves_its_rows_and_no_others(name: str) -> None:
     declared = set(load(name).app.operations)
 
-    assert declared == {
-        Operation(route.method, route.path, route.permission, route.streaming) for route in BUILT[name]
-    }
+    assert declared == {Operation(route.method, route.path, route.permission, route.streaming) for route in BUILT[name]}
 
 
 def load(name: str) -> ModuleType:

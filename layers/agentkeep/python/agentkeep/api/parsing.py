@@ -121,7 +121,7 @@ def _refusal(error: ValidationError, whole: str) -> InvalidRequestError:
     reason = first["msg"].removeprefix("Value error, ").rstrip(".")
     if first["type"] not in ("missing", "value_error"):
         reason += f"; it was {_kind(first['input'])}"
-    more = f" ({len(others)} more fields do not fit either)" if others else ""
+    more = f" (and {len(others)} more)" if others else ""
     return InvalidRequestError(path, f"{reason}.{more}")
 
 

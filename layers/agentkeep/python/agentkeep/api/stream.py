@@ -66,12 +66,14 @@ class Worker:
         self._thread.start()
 
     def _run(self, work: Work) -> None:
+        ended = Ended(RuntimeError("The thread of the turn was ended from within."))
         try:
             work(self._events.put)
+            ended = Ended(None)
         except Exception as error:  # the border of the thread: the reader answers or logs it
-            self._events.put(Ended(error))
-        else:
-            self._events.put(Ended(None))
+            ended = Ended(error)
+        finally:
+            self._events.put(ended)
 
     @property
     def age(self) -> float:

@@ -112,8 +112,20 @@ def _counting(run: Run) -> Run | None:
 
 def _join(seen: Seen, run: Run) -> Held | Started | None:
     """A run that ended or is alive is only read; one whose holder is dead is taken up again."""
-    if run.status not in ("created", "running") or seen.state.run_id != run.id or lease.is_held(seen.state):
-        return Started(run)
+    return take_up(seen, run) if _is_orphan(seen.state, run) else Started(run)
+
+
+def _is_orphan(state: State, run: Run) -> bool:
+    return run.status in ("created", "running") and state.run_id == run.id and not lease.is_held(state)
+
+
+def take_up(seen: Seen, run: Run) -> Held | None:
+    """Takes the lease for a run whose holder is dead; None when there is nothing to take up, or no more.
+
+    A run that was taken up as often as is sensible is closed instead.
+    """
+    if not _is_orphan(seen.state, run):
+        return None
     if run.attempts >= MAX_ATTEMPTS:
         closing.close(seen.state, run, closing.TooManyAttemptsError(run.id, run.attempts))
         return None

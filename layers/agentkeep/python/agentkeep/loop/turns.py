@@ -4,13 +4,13 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from agentkeep.errors import NotFoundError
-from agentkeep.loop import closing, driver, lease
-from agentkeep.loop.accept import Held, accept, close_dead
+from agentkeep.loop import closing, driver
+from agentkeep.loop.accept import Held, accept, see, take_up
 from agentkeep.loop.events import Event, RunStarted
 from agentkeep.loop.following import follow
 from agentkeep.loop.request import TurnRequest
 from agentkeep.loop.turn import Turn, load
-from agentkeep.store import conversations, runs
+from agentkeep.store import runs
 
 
 def run(request: TurnRequest, emit: Callable[[Event], None]) -> None:
@@ -38,13 +38,18 @@ def _load(held: Held) -> Turn:
         raise
 
 
-def close_interrupted() -> int:
-    """Closes the tenant's runs whose driver is dead; gives their number. One machine does this when it starts."""
-    closed = 0
+def resume_interrupted() -> int:
+    """Goes on with the tenant's runs whose driver is dead; gives their number. One machine does this when it starts."""
+    resumed = 0
     for run_id in runs.active_run_ids():
         with suppress(NotFoundError):
-            state = conversations.get(runs.get(run_id).conversation)
-            if state.run_id == run_id and not lease.is_held(state):
-                close_dead(state, run_id)
-                closed += 1
-    return closed
+            run = runs.get(run_id)
+            taken = take_up(see(run.agent_id, run.conversation), run)
+            if taken is not None:
+                driver.drive(_load(taken), None, _nobody_listens)
+                resumed += 1
+    return resumed
+
+
+def _nobody_listens(event: Event) -> None:
+    """Where the events of a run go that has no caller; its messages are in the history."""

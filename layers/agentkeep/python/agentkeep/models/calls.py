@@ -5,17 +5,24 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from agentkeep.models import anthropic_provider, demo, openai_provider, retries
+from agentkeep.models import anthropic_provider, openai_provider, retries
 from agentkeep.models.answers import not_empty
 from agentkeep.models.errors import UnknownModelError
 from agentkeep.models.interface import ModelAnswer, ModelRequest
 
 Call = Callable[[ModelRequest, float], ModelAnswer]
 
+
+def _demo(request: ModelRequest, seconds: float) -> ModelAnswer:
+    from agentkeep.models import demo  # its patterns take 30 ms to compile
+
+    return demo.call(request, seconds)
+
+
 _CALLS: Final[Mapping[str, Call]] = {
     "openai": openai_provider.call,
     "anthropic": anthropic_provider.call,
-    "demo": demo.call,
+    "demo": _demo,
 }
 _LOADERS: Final[Mapping[str, Callable[[], None]]] = {
     "openai": openai_provider.load,

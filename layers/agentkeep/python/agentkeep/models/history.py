@@ -88,8 +88,9 @@ def clean(text: str) -> str:
 
 def arguments_text(text: str) -> str:
     """A call's arguments as the text of the JSON object that providers ask for; what is none is wrapped, not lost."""
+    text = text.strip() or "{}"
     try:
-        value = json.loads(text.strip() or "{}", parse_constant=_finite, parse_float=_finite)
+        value = json.loads(text, parse_constant=_finite, parse_float=_finite)
         cleaned = _clean_value({} if value is None else value)
     except (ValueError, RecursionError):
         value, cleaned = None, clean(text)
@@ -142,8 +143,8 @@ def _turn(
 
 def _user_parts(message: Message) -> Iterable[Part]:
     for part in message.content:
-        if isinstance(part, TextPart) and part.text.strip("\x00 \t\r\n"):
-            text = clean(part.text)
+        text = clean(part.text) if isinstance(part, TextPart) else ""
+        if text.strip():
             yield TextPart(text=f"<system_message>\n{text}\n</system_message>" if message.role == "system" else text)
         elif isinstance(part, ImagePart) and (part.data or part.url):
             yield part
@@ -154,9 +155,9 @@ def _assistant_part(part: Part, own: bool) -> Part | None:
         case TextPart():
             text = clean(part.text)
             return TextPart(text=text) if text.strip() else None
-        case ReasoningPart() if own and part.signature:
+        case ReasoningPart() if own and part.signature and part.reasoning == clean(part.reasoning):
             return part
-        case RedactedReasoningPart() if own and part.data:
+        case RedactedReasoningPart() if own and part.data and part.data == clean(part.data):
             return part
     return None
 

@@ -10,9 +10,9 @@ Item shapes (entities table):
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from agentkeep.errors import NotFoundError
 from agentkeep.store import database, keys, listing
@@ -21,7 +21,7 @@ from agentkeep.store.content import Record
 from agentkeep.store.database import Item, Write
 from agentkeep.store.entities import Agent, StopReason
 from agentkeep.store.listing import Entry, Place
-from agentkeep.store.pages import PageRequest, chunks, merged, take
+from agentkeep.store.pages import MOST_AT_ONCE, PageRequest, Scan, chunks, merged, take
 
 Order = Literal["created_at", "updated_at", "last_run_completion"]
 
@@ -45,6 +45,13 @@ class Activity(Record):
     last_run_completion: datetime | None = None
     last_run_duration_ms: int | None = None
     last_stop_reason: StopReason | None = None
+
+
+class Placed(NamedTuple):
+    """An agent and what the list it was read from is ordered by."""
+
+    sort: str
+    agent: Agent
 
 
 @dataclass(frozen=True)
@@ -91,10 +98,11 @@ def from_item(item: Item | None, agent_id: str) -> Agent:
 
 
 def get_many(agent_ids: Iterable[str]) -> dict[str, Agent]:
-    """The agents that exist among the ids."""
+    """The agents that exist among the ids, in the order of the ids."""
     wanted = {keys.entity("agent", agent_id): agent_id for agent_id in agent_ids}
     found = database.batch_get(("entities", key) for key in wanted)
-    return {wanted[key]: from_item(item, wanted[key]) for (_, key), item in found.items() if not item.get("deleted")}
+    items = ((agent_id, found.get(("entities", key))) for key, agent_id in wanted.items())
+    return {agent_id: from_item(item, agent_id) for agent_id, item in items if item and not item.get("deleted")}
 
 
 def activities(agent_ids: Iterable[str]) -> dict[str, Activity]:
@@ -218,49 +226,72 @@ def _last_runs() -> str:
     return keys.partition("agent-last-runs")
 
 
-def page(filters: AgentFilter, request: PageRequest, order: Order = "created_at") -> list[str]:
-    """The ids of one page of agents. Filters read on until the page is full or the list ends."""
-    if order == "created_at":
-        found = take(request, _created(filters), _created_place, lambda entry: entry.sort, _keep(filters))
-    elif order == "updated_at":
-        found = take(request, _updated, _updated_place, lambda entry: entry.sort, _keep(filters))
-    else:
-        found = take(request, _by_last_run, _last_run_place, lambda entry: entry.sort, _keep(filters))
-    return [entry.id for entry in found]
+def page(filters: AgentFilter, request: PageRequest, order: Order = "created_at") -> list[Agent]:
+    """One page of agents. Filters read on until the page is full or the list ends."""
+    scan, place = _source(filters, order, request.limit)
+
+    def keep(found: Iterable[Placed]) -> Iterator[Placed]:
+        fitting = (placed for placed in found if filters.fits(_facets(placed.agent)))
+        return _stopped_with(filters.last_stop_reason, fitting) if filters.last_stop_reason else fitting
+
+    return [placed.agent for placed in take(request, scan, place, lambda placed: placed.sort, keep)]
+
+
+def _source(filters: AgentFilter, order: Order, size: int) -> tuple[Scan[Placed], Callable[[str], str]]:
+    """Where agents are read from in an order, and the place of a cursor there."""
+    if order == "last_run_completion":
+        return _by_last_run(size), _last_run_place
+    if order == "updated_at":
+        return _loaded(_updated(size), filters, size), _updated_place
+    return _loaded(_created(filters, size), filters, size), _created_place
+
+
+def _loaded(entries: Scan[Entry[AgentFacets]], filters: AgentFilter, size: int) -> Scan[Placed]:
+    """The agents of list items that fit. One that was deleted since its list item was read is left out."""
+
+    def read(*, forward: bool, start: str | int | None) -> Iterator[Placed]:
+        fitting = (entry for entry in entries(forward=forward, start=start) if filters.fits(entry.facets))
+        for chunk in chunks(fitting, size):
+            agents = get_many(entry.id for entry in chunk)
+            yield from (Placed(entry.sort, agents[entry.id]) for entry in chunk if entry.id in agents)
+
+    return read
 
 
 def count(filters: AgentFilter) -> int:
     """How many agents fit; the same rule as the list's."""
-    entries = _created(filters)(forward=True, start=None)
-    return sum(1 for _ in _keep(filters)(entries))
+    if filters.last_stop_reason:
+        return sum(len(agents) for agents in _pages(filters))
+    return sum(1 for entry in _created(filters)(forward=True, start=None) if filters.fits(entry.facets))
 
 
-def _created(filters: AgentFilter) -> Callable[..., Iterator[Entry[AgentFacets]]]:
+def _pages(filters: AgentFilter) -> Iterator[list[Agent]]:
+    request = PageRequest(limit=MOST_AT_ONCE, descending=False)
+    while agents := page(filters, request):
+        yield agents
+        request = replace(request, after=agents[-1].id)
+
+
+def _created(filters: AgentFilter, size: int | None = None) -> Scan[Entry[AgentFacets]]:
     """The narrowest list that holds every match, in order of creation."""
     if filters.name is not None:
-        return listing.scan(_by_name(filters.name), AgentFacets)
+        return listing.scan(_by_name(filters.name), AgentFacets, size)
     if filters.tags and filters.match_all_tags:
-        return listing.scan(Place(_tags(), filters.tags[0]), AgentFacets)
+        return listing.scan(Place(_tags(), filters.tags[0]), AgentFacets, size)
     if filters.tags:
-        scans = [listing.scan(Place(_tags(), tag), AgentFacets) for tag in filters.tags]
+        scans = [listing.scan(Place(_tags(), tag), AgentFacets, size) for tag in dict.fromkeys(filters.tags)]
         return lambda *, forward, start: merged(scans, lambda entry: entry.id, forward=forward, start=start)
     if filters.identity_id is not None:
-        return listing.scan(_by_identity(filters.identity_id), AgentFacets)
-    return listing.scan(Place(listing.list_partition("agent")), AgentFacets)
+        return listing.scan(_by_identity(filters.identity_id), AgentFacets, size)
+    return listing.scan(Place(listing.list_partition("agent")), AgentFacets, size)
 
 
-def _keep(filters: AgentFilter) -> Callable[[Iterable[Entry[AgentFacets]]], Iterator[Entry[AgentFacets]]]:
-    def keep(entries: Iterable[Entry[AgentFacets]]) -> Iterator[Entry[AgentFacets]]:
-        fitting = listing.matching(entries, filters.fits)
-        return _stopped_with(filters.last_stop_reason, fitting) if filters.last_stop_reason else fitting
-
-    return keep
-
-
-def _stopped_with(reason: str, entries: Iterable[Entry[AgentFacets]]) -> Iterator[Entry[AgentFacets]]:
-    for chunk in chunks(entries, 100):
-        known = activities(entry.id for entry in chunk)
-        yield from (entry for entry in chunk if known.get(entry.id, Activity()).last_stop_reason == reason)
+def _stopped_with(reason: str, found: Iterable[Placed]) -> Iterator[Placed]:
+    for chunk in chunks(found, MOST_AT_ONCE):
+        known = activities(placed.agent.id for placed in chunk)
+        yield from (
+            placed for placed in chunk if known.get(placed.agent.id, Activity()).last_stop_reason == reason
+        )
 
 
 def _created_place(cursor: str) -> str:
@@ -275,24 +306,35 @@ def _seen(cursor: str) -> Item:
     return item
 
 
-def _updated(*, forward: bool, start: str | int | None) -> Iterator[Entry[AgentFacets]]:
-    partition = listing.list_partition("agent", "updated")
-    for item in database.query("entities", partition, forward=forward, start=start):
-        yield Entry(item["id"], unpack(item, AgentFacets), item["sk"])
+def _updated(size: int) -> Scan[Entry[AgentFacets]]:
+    def read(*, forward: bool, start: str | int | None) -> Iterator[Entry[AgentFacets]]:
+        pk = listing.list_partition("agent", "updated")
+        for item in database.query("entities", pk, forward=forward, start=start, page_size=size + 1):
+            yield Entry(item["id"], unpack(item, AgentFacets), item["sk"])
+
+    return read
 
 
 def _updated_place(cursor: str) -> str:
     return f"{_seen(cursor)['updated_at']}{keys.SEPARATOR}{cursor}"
 
 
-def _by_last_run(*, forward: bool, start: str | int | None) -> Iterator[Entry[AgentFacets]]:
+def _by_last_run(size: int) -> Scan[Placed]:
     """Agents by their newest run; those that never ran come before all others."""
-    found = database.query("entities", _last_runs(), index="gsi1", forward=forward, start=start)
-    for chunk in chunks((item["gsi1sk"] for item in found), 100):
-        agents = get_many(sort.rpartition("#")[2] for sort in chunk)
-        for sort in chunk:
-            if agent := agents.get(sort.rpartition("#")[2]):
-                yield Entry(agent.id, _facets(agent), sort)
+
+    def read(*, forward: bool, start: str | int | None) -> Iterator[Placed]:
+        found = database.query(
+            "entities", _last_runs(), index="gsi1", forward=forward, start=start, page_size=size + 1
+        )
+        for chunk in chunks((item["gsi1sk"] for item in found), size):
+            agents = get_many(_agent_of(sort) for sort in chunk)
+            yield from (Placed(sort, agents[_agent_of(sort)]) for sort in chunk if _agent_of(sort) in agents)
+
+    return read
+
+
+def _agent_of(last_run: str) -> str:
+    return last_run.rpartition("#")[2]
 
 
 def _last_run_place(cursor: str) -> str:
@@ -313,17 +355,23 @@ def tag_names(request: PageRequest, containing: str | None) -> list[str]:
     return take(request, scan, str, str, keep)
 
 
-def carrying(block_id: str, *, forward: bool = True, start: str | None = None) -> Iterator[str]:
-    """The ids of the agents that carry a block, in order of creation."""
-    beyond = None if start is None else f"agent#{start}"
-    pk = keys.partition("block", block_id)
-    return (item["id"] for item in database.query("entities", pk, forward=forward, start=beyond, prefix="agent#"))
+def carrying(
+    block_id: str, *, forward: bool = True, start: str | None = None, size: int | None = None
+) -> Iterator[str]:
+    """The ids of the agents that carry a block, in order of creation; `size`: how many are probably wanted."""
+    beyond = None if start is None else keys.block_agent(block_id, start).sk
+    edges = database.query(
+        "entities", keys.partition("block", block_id), forward=forward, start=beyond, prefix="agent#", page_size=size
+    )
+    return (item["id"] for item in edges)
 
 
-def page_of_block(block_id: str, request: PageRequest) -> list[str]:
-    """The ids of one page of the agents that carry a block."""
+def page_of_block(block_id: str, request: PageRequest) -> list[Agent]:
+    """One page of the agents that carry a block."""
 
-    def scan(*, forward: bool, start: str | int | None) -> Iterator[str]:
-        return carrying(block_id, forward=forward, start=None if start is None else str(start))
+    def scan(*, forward: bool, start: str | int | None) -> Iterator[Agent]:
+        first = None if start is None else str(start)
+        for chunk in chunks(carrying(block_id, forward=forward, start=first, size=request.limit), request.limit):
+            yield from get_many(chunk).values()
 
-    return take(request, scan, _created_place, str)
+    return take(request, scan, _created_place, lambda agent: agent.id)

@@ -9,6 +9,7 @@ import os
 import random
 import re
 import time
+import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
@@ -27,6 +28,9 @@ _log: Final = logging.getLogger(__name__)
 _NAME: Final = re.compile(r"#\w+")
 _BATCH: Final = 100
 _TRANSACTION: Final = 100
+_TRANSACTION_BYTES: Final = 3_500_000
+_WRITE_BYTES: Final = 500
+_LARGEST_PAGE: Final = 2_000
 _ATTEMPTS: Final = 8
 _BACK_OFF_SECONDS: Final = 0.02
 
@@ -63,6 +67,12 @@ class Write:
     update: str | None = None
     condition: str | None = None
     values: Mapping[str, Scalar] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes of a transaction."""
+        texts = [value for value in (*self.item.values(), *self.values.values()) if isinstance(value, str)]
+        return _WRITE_BYTES + sum(len(text) if text.isascii() else len(text.encode()) for text in texts)
 
 
 def put(table: TableName, key: Key, item: Item, condition: str | None = None, **values: Scalar) -> Write:
@@ -130,7 +140,8 @@ def query(
 ) -> Iterator[Item]:
     """The items of a partition in order of their sort key, page after page as they are consumed.
 
-    `start` excludes itself and all before it in the direction read. Indexes give keys only and may lag.
+    `start` excludes itself and all before it in the direction read. Indexes give keys only and may lag. `page_size` is
+    how many items are probably wanted: the first read has as many, each next one twice as many as the one before.
     """
     attribute = f"{index}sk" if index else "sk"
     condition, values = _sort_condition(forward, start, between, prefix)
@@ -145,9 +156,10 @@ def query(
     }
     if index:
         request["IndexName"] = index
-    if page_size:
-        request["Limit"] = page_size
     while True:
+        if page_size:
+            request["Limit"] = min(page_size, _LARGEST_PAGE)
+            page_size *= 2
         answer = _call("query", **request)
         for item in map(_plain, answer["Items"]):
             if start is None or _beyond(item[attribute], start, forward):
@@ -200,14 +212,16 @@ def count(table: TableName, pk: str, *, prefix: str | None = None) -> int:
 
 
 def transact(writes: Sequence[Write], token: str | None = None) -> None:
-    """All writes or none. `token` (at most 36 characters) makes repeating the call within 10 minutes harmless.
+    """All writes or none. `token` (at most 36 characters) makes repeating the call within 10 minutes harmless; without
+    one, repetitions within this call are.
 
     Raises ConditionFailedError when a condition does not hold. A conflict with another transaction is tried again.
     Limits (DynamoDB developer guide): 100 writes, 4 MB.
     """
-    request: dict[str, Any] = {"TransactItems": [_transact_item(write) for write in writes]}
-    if token:
-        request["ClientRequestToken"] = token
+    request: dict[str, Any] = {
+        "TransactItems": [_transact_item(write) for write in writes],
+        "ClientRequestToken": token or str(uuid.uuid4()),
+    }
     for attempt in range(_ATTEMPTS):
         try:
             client("dynamodb").transact_write_items(**request)
@@ -225,15 +239,23 @@ def transact_all(writes: Iterable[Write], decisive: Literal["first", "last"]) ->
 
     What makes the change visible stands `first` (updates, deletions) or `last` (creations) and goes with its part.
     """
-    remaining = list(writes)
-    if decisive == "last":
-        cut = len(remaining) % _TRANSACTION
-        parts = [remaining[:cut]] if cut else []
-        parts += [remaining[start : start + _TRANSACTION] for start in range(cut, len(remaining), _TRANSACTION)]
-    else:
-        parts = [remaining[start : start + _TRANSACTION] for start in range(0, len(remaining), _TRANSACTION)]
-    for part in parts:
+    for part in _parts(list(writes), decisive):
         transact(part)
+
+
+def _parts(writes: list[Write], decisive: Literal["first", "last"]) -> list[list[Write]]:
+    """The writes in parts that a transaction can hold, the part with the decisive write as full as it can be."""
+    if decisive == "last":
+        return [part[::-1] for part in _parts(writes[::-1], "first")[::-1]]
+    parts: list[list[Write]] = [[]]
+    room = _TRANSACTION_BYTES
+    for write in writes:
+        room -= write.size
+        if len(parts[-1]) == _TRANSACTION or room < 0 and parts[-1]:
+            parts.append([])
+            room = _TRANSACTION_BYTES - write.size
+        parts[-1].append(write)
+    return parts
 
 
 def _raise_unless_conflict(error: ClientError) -> None:

@@ -52,12 +52,15 @@ def changes(identifier: str, old: Mapping[Place, Record], new: Mapping[Place, Re
             yield database.put("entities", place.key(identifier), {"id": identifier, **pack(facets)})
 
 
-def scan(place: Place, facets: type[F]) -> "Callable[..., Iterator[Entry[F]]]":
-    """A reader of one list; `start` is the id of an entity."""
+def scan(place: Place, facets: type[F], size: int | None = None) -> "Callable[..., Iterator[Entry[F]]]":
+    """A reader of one list; `start` is the id of an entity, `size` how many entries are probably wanted."""
 
     def read(*, forward: bool, start: str | int | None) -> Iterator[Entry[F]]:
         beyond = place.key(str(start)).sk if start is not None else None
-        for item in database.query("entities", place.partition, forward=forward, start=beyond, prefix=place.prefix):
+        found = database.query(
+            "entities", place.partition, forward=forward, start=beyond, prefix=place.prefix, page_size=size and size + 1
+        )
+        for item in found:
             yield Entry(item["id"], unpack(item, facets), item["id"])
 
     return read

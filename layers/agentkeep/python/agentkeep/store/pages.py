@@ -4,7 +4,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from heapq import merge
 from itertools import islice, takewhile
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
+
+MOST_AT_ONCE: Final = 100
+"""Keys of one BatchGetItem (DynamoDB API reference)."""
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -15,7 +18,8 @@ class PageRequest:
     """What a caller asks for. `after` and `before` are entity ids and follow the requested order.
 
     A page holds `limit` matches or is the end of the list. With `before` it is the `limit` matches that come
-    right before that entity, still in the requested order.
+    right before that entity, still in the requested order, and with `after` beside it none from that entity back:
+    clients walk towards the front with `before`, so the page is taken from that end.
     """
 
     limit: int = 50
@@ -43,14 +47,14 @@ def take(
     `keep` filters lazily, so that a page is filled by reading on, never by filtering one page.
     """
     forward = not page.descending
-    if page.before is not None and page.after is None:
-        found = keep(scan(forward=not forward, start=place(page.before)))
-        return list(islice(found, page.limit))[::-1]
-    items = scan(forward=forward, start=place(page.after) if page.after is not None else None)
-    if page.before is not None:
-        end = place(page.before)
-        items = takewhile(lambda item: _precedes(sort_value(item), end, forward), items)
-    return list(islice(keep(items), page.limit))
+    if page.before is None:
+        start = place(page.after) if page.after is not None else None
+        return list(islice(keep(scan(forward=forward, start=start)), page.limit))
+    items = scan(forward=not forward, start=place(page.before))
+    if page.after is not None:
+        end = place(page.after)
+        items = takewhile(lambda item: _precedes(sort_value(item), end, not forward), items)
+    return list(islice(keep(items), page.limit))[::-1]
 
 
 def _precedes(value: str | int, end: str | int, forward: bool) -> bool:
@@ -85,8 +89,12 @@ def merged(
             yield item
 
 
-def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Lists of at most `size` items, read lazily."""
+def chunks(items: Iterable[T], size: int, most: int = MOST_AT_ONCE) -> Iterator[list[T]]:
+    """Lists of `size` items, then twice as many each time up to `most`, read lazily.
+
+    A page of all that there is reads what it shows; one that looks for a rare match soon reads in large steps.
+    """
     iterator = iter(items)
-    while chunk := list(islice(iterator, size)):
+    while chunk := list(islice(iterator, min(size, most))):
         yield chunk
+        size *= 2

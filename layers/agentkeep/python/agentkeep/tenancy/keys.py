@@ -72,9 +72,7 @@ def create(
     key_id = _random(string.ascii_lowercase + string.digits, _ID_LENGTH)
     secret = _random(string.ascii_letters + string.digits, _SECRET_LENGTH)
     key = ApiKey(key_id, tenant, role, name, clock.epoch_ms(), expires_at, limits=limits or {})
-    system_client("dynamodb").put_item(
-        TableName=_table(), Item=_to_item(key, secret), ConditionExpression="attribute_not_exists(pk)"
-    )
+    system_client("dynamodb").put_item(TableName=_table(), Item=_to_item(key, secret))
     return key, f"ak_{tenant}_{key_id}.{secret}"
 
 

@@ -32,7 +32,7 @@ _LOST_PLUS: Final = re.compile(r"(?<=[\d:]\d\d) (?=\d\d:?\d\d$)")
 class Body(BaseModel):
     """The JSON body of a request."""
 
-    model_config = ConfigDict(extra="ignore", protected_namespaces=())
+    model_config = ConfigDict(extra="ignore", protected_namespaces=(), defer_build=True)
 
     def given(self, *names: str) -> dict[str, Any]:
         """The fields that were sent with a value, all or those named; null means, as in Letta, that nothing changes."""
@@ -87,7 +87,7 @@ Order = Literal["asc", "desc"]
 class Query(BaseModel):
     """The query string of a request."""
 
-    model_config = ConfigDict(extra="ignore", protected_namespaces=())
+    model_config = ConfigDict(extra="ignore", protected_namespaces=(), defer_build=True)
 
 
 def limit_field(default: int) -> Any:

@@ -1,7 +1,5 @@
-"""Rights beyond a function's own log and trace: the statements, and who holds which, for which reason."""
+"""The policy statements that stacks grant, one function for each kind of right."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from aws_cdk import Stack
@@ -10,41 +8,9 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 
 from infra.policy import TENANT_TAG
+from infra.stacks.access import SystemAccess
 
 TENANT: Final = f"${{aws:PrincipalTag/{TENANT_TAG}}}"
-
-
-@dataclass(frozen=True)
-class SystemAccess:
-    """What a function may do in the system table, which holds no tenant's data: to items with these leading keys."""
-
-    actions: tuple[str, ...]
-    leading_keys: tuple[str, ...]
-    reason: str
-
-
-SYSTEM_ACCESS: Final[Mapping[str, SystemAccess]] = {
-    "authorizer": SystemAccess(
-        ("dynamodb:GetItem",), ("key#*",), "An API key is looked up before anyone knows whose it is."
-    ),
-}
-"""The only functions with rights on the system table."""
-
-NO_TENANT_DATA: Final[Mapping[str, str]] = {
-    "authorizer": "It says who asks; what the tenant has is none of its business.",
-    "dispatcher": "It answers health, and what is not there, without looking anything up.",
-    "models": "Models belong to the deployment, not to a tenant.",
-    "tools": "The builtin tools are code.",
-}
-"""Every other function may take the data role, for one tenant at a time."""
-
-PROVIDER_ACCESS: Final[Mapping[str, str]] = {
-    "agents": "A model's handle is compared with what the providers list.",
-    "conversations": "A conversation may name a model of its own, which is compared in the same way.",
-    "messages": "It calls the models.",
-    "models": "It lists what the providers offer.",
-}
-"""The only functions that read the deployment's model keys."""
 
 
 def taking(role: iam.IRole) -> iam.PolicyStatement:

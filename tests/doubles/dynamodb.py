@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from boto3.dynamodb.types import TypeDeserializer
@@ -30,12 +30,13 @@ class TableClient:
         """Whether this is the engine, held to AWS's rules, and not moto."""
 
     def __getattr__(self, operation: str) -> Any:
+        if operation.startswith("_"):
+            raise AttributeError(operation)
         return lambda **request: getattr(self.client, operation)(TableName=self.name, **request)
 
-    def put(self, **attributes: Any) -> None:
-        """Puts an item given by wire values, `pk` and `sk` as plain text."""
-        key = {name: {"S": attributes.pop(name)} for name in ("pk", "sk")}
-        self.put_item(Item={**key, **attributes})
+    def put(self, pk: str, sk: str, **attributes: Any) -> None:
+        """Puts an item with wire values under a key of two texts."""
+        self.put_item(Item={**key(pk, sk), **attributes})
 
     def read(self, pk: str, sk: str) -> dict[str, Any] | None:
         """An item as Python values, without its key."""
@@ -50,12 +51,7 @@ def key(pk: str, sk: str) -> dict[str, Any]:
 
 def plain(item: Mapping[str, Any]) -> dict[str, Any]:
     """Wire values as Python values: Decimal, set, bytes, list, dict."""
-    return {name: _deserializer.deserialize(value) for name, value in item.items()}
-
-
-def plain_value(value: Mapping[str, Any]) -> Any:
-    """One wire value as a Python value."""
-    return _deserializer.deserialize(value)
+    return {name: _deserializer.deserialize(cast(Any, value)) for name, value in item.items()}
 
 
 def number(value: int | str | Decimal) -> dict[str, str]:

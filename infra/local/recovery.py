@@ -1,0 +1,32 @@
+"""What a former server process left unfinished: its runs are gone on with when the next one has started."""
+
+import logging
+import threading
+from typing import Final
+
+from agentkeep.tenancy import keys
+from agentkeep.tenancy.context import LOCAL_TENANT, Caller, acting_as
+
+_log: Final = logging.getLogger(__name__)
+
+
+def start() -> threading.Thread:
+    """Goes on with interrupted runs of every tenant, in the background: the server answers meanwhile."""
+    thread = threading.Thread(target=_resume_all, name="recovery", daemon=True)
+    thread.start()
+    return thread
+
+
+def _resume_all() -> None:
+    from agentkeep.loop.turns import resume_interrupted  # 0.3 s, which would be part of the time to the first answer
+
+    tenants = dict.fromkeys([LOCAL_TENANT, *(key.tenant for key in keys.listing())])
+    for tenant in tenants:
+        with acting_as(Caller(tenant, "agentkeep", "admin")):
+            try:
+                resumed = resume_interrupted()
+            except Exception:  # the border of the thread; whoever needs the conversation next settles the run
+                _log.exception("The interrupted runs of %s could not all be gone on with.", tenant)
+                continue
+        if resumed:
+            _log.warning("Went on with %d interrupted runs of %s.", resumed, tenant)
