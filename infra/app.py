@@ -10,6 +10,7 @@ if __name__ == "__main__":  # Python puts this folder first, where our `construc
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from aws_cdk import App, Tags
+from pydantic import ValidationError
 
 from infra.settings import Settings
 from infra.stacks.api import ROOT, ApiStack
@@ -33,9 +34,12 @@ def new_app(outdir: str | None = None, **context: Any) -> App:
 
 
 def main() -> None:
-    """Builds and writes the stacks."""
+    """Builds and writes the stacks. A setting that does not fit ends it with a sentence and exit code 1."""
     app = new_app(outdir=os.environ.get("CDK_OUTDIR", str(ROOT / "cdk.out")))
-    build(app)
+    try:
+        build(app)
+    except ValidationError as error:
+        sys.exit(str(error))
     app.synth()
 
 

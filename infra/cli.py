@@ -1,7 +1,7 @@
 """`agentkeep`: the command line. What a command does is imported when it is called, so that help comes at once."""
 
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import typer
 
@@ -24,12 +24,13 @@ Stage = Annotated[
     str | None,
     typer.Option(help="A deployed stage, reached with your AWS credentials. Without it: the data directory."),
 ]
+LogLevel = Literal["debug", "info", "warning", "error"]
 DEFAULT_DATA: Final = Path(".agentkeep")
 
 
 def main() -> None:
     """The entry point of the command `agentkeep`."""
-    app()
+    app(prog_name="agentkeep")
 
 
 @app.callback()
@@ -66,7 +67,7 @@ def local(
         ),
     ] = False,
     log_level: Annotated[
-        str, typer.Option(envvar="AGENTKEEP_LOG_LEVEL", help="debug, info, warning or error; logs go to stderr.")
+        LogLevel, typer.Option(envvar="AGENTKEEP_LOG_LEVEL", help="What is worth a line on stderr.")
     ] = "warning",
     fast: Annotated[
         bool,
@@ -75,8 +76,8 @@ def local(
 ) -> None:
     """Run the whole system on this machine: the API, its functions and its tables in one process.
 
-    Models are found by OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL; without any of them
-    demo/memory serves, which needs no key.
+    Models are found by OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY
+    and ANTHROPIC_BASE_URL. Without any of them demo/memory serves; it needs no key.
 
     [bold]Examples:[/bold]
 
@@ -86,8 +87,9 @@ def local(
 
       agentkeep local --ephemeral --log-level info
 
-    Variables without an option: AGENTKEEP_CORS_ORIGINS and AGENTKEEP_ALLOWED_HOSTS let browser pages of other origins
-    in, and requests that call this machine by another name (both lists by comma).
+    While no keys are asked for, only pages of this machine may call the server.
+    AGENTKEEP_CORS_ORIGINS lets pages of other origins in, AGENTKEEP_ALLOWED_HOSTS
+    requests that call this machine by another name; both are lists by comma.
     """
     from infra.commands.local import Options, serve
 
@@ -130,8 +132,13 @@ def keys() -> None:
 def create_key(
     name: Annotated[str, typer.Option(help="What the key is for, so that you know it again.")],
     tenant: Annotated[
-        str, typer.Option(help="Whose data the key opens: 8 to 32 lower-case letters and digits. A new tenant is fine.")
-    ] = "local",
+        str | None,
+        typer.Option(
+            help="Whose data the key opens: 8 to 32 lower-case letters and digits, an old tenant's or a new one's."
+            " On this machine the default is local.",
+            show_default=False,
+        ),
+    ] = None,
     role: Annotated[
         str, typer.Option(help="admin: everything. agent_creator: builds agents. user: talks to them.")
     ] = "admin",

@@ -4,9 +4,11 @@ import importlib.util
 import os
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -14,9 +16,10 @@ from typing import Final
 import typer
 
 from infra.local.data_directory import DataDirectory
+from infra.local.dynamodb.storage import DATA_FORMAT
 
 _PACKAGES: Final = ("botocore", "cryptography", "moto", "pydantic", "starlette", "uvicorn")
-_NODE: Final = 22
+_NODE: Final = 20
 _SECONDS: Final = 10
 
 
@@ -100,8 +103,33 @@ def _data(directory: DataDirectory) -> Finding:
         parent = next(each for each in path.parents if each.exists())
         remedy = f"Agents and their memory are kept there. Make {parent} writable, or choose another place with --data."
         return Finding(os.access(parent, os.W_OK), f"Data directory {path} will be made", remedy, needed=True)
+    server = directory.running_server()
+    if server is not None and _is_alive(server.process):
+        in_use = f"Data directory {path} is in use by the agentkeep at {server.address} (process {server.process})"
+        remedy = "One server at a time may have it. Stop that one, or choose another with --data."
+        return Finding(False, in_use, remedy, needed=True)
+    if _format(directory.store) > DATA_FORMAT:
+        remedy = "This one cannot read it. Install the newer version again, or choose another directory with --data."
+        return Finding(False, f"Data directory {path} was written by a newer AgentKeep", remedy, needed=True)
     remedy = "Agents and their memory are kept there. Make it writable for you, or choose another with --data."
     return Finding(os.access(path, os.W_OK | os.X_OK), f"Data directory {path} is there", remedy, needed=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except OSError:
+        return False
+    return True
+
+
+def _format(store: Path) -> int:
+    """The version of the data, 0 where there is none yet."""
+    if not store.exists():
+        return 0
+    with closing(sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True)) as opened:
+        found: int = opened.execute("PRAGMA user_version").fetchone()[0]
+        return found
 
 
 def _model_keys() -> Finding:

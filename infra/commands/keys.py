@@ -14,16 +14,20 @@ from botocore.exceptions import BotoCoreError, ClientError
 from agentkeep.errors import AgentKeepError
 from agentkeep.tenancy import keys
 from agentkeep.tenancy.client import forget_clients
+from agentkeep.tenancy.context import LOCAL_TENANT
 from infra.commands.store import StoreNotReachedError, local_tables
 
 _WHOLE_KEY: Final = re.compile(r"ak_[a-z0-9]+_([a-z0-9]+)(\..*)?")
 
 
-def create(tenant: str, role: str, name: str, *, stage: str | None, data: Path) -> int:
+def create(tenant: str | None, role: str, name: str, *, stage: str | None, data: Path) -> int:
     """Makes a key and prints it. The exit code: 0, or 1 after a sentence that says why not."""
+    if stage and tenant is None:
+        typer.echo("Say whose data the key opens, with --tenant.", err=True)
+        return 1
 
     def work() -> None:
-        key, text = keys.create(tenant, role, name)
+        key, text = keys.create(tenant or LOCAL_TENANT, role, name)
         typer.echo(f"Key {key.id} of tenant '{tenant}' with role '{role}'. It is shown only now:\n")
         typer.echo(text)
 

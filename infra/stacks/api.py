@@ -15,7 +15,7 @@ from infra.routes import ROUTES
 from infra.settings import Settings
 from infra.stacks.access import NO_TENANT_DATA, PROVIDER_ACCESS, SYSTEM_ACCESS
 from infra.stacks.data import DataStack
-from infra.stacks.statements import reading, system_items, taking, through
+from infra.stacks.statements import KEY_TO_READ, reading, system_items, taking, through
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 AUTHORIZER: Final = "authorizer"
@@ -99,7 +99,7 @@ class ApiStack(Stack):
                 function.allow(taking(data.data_role))
             if name in SYSTEM_ACCESS:
                 function.allow(system_items(data.tables["system"].table_arn, SYSTEM_ACCESS[name]))
-                function.allow(through(data.key, "dynamodb", "kms:Decrypt"))
+                function.allow(through(data.key, "dynamodb", *KEY_TO_READ))
             if name in PROVIDER_ACCESS:
                 function.allow(reading(data.providers_secret.secret_arn))
 

@@ -12,7 +12,7 @@ from constructs import Construct
 from infra.constructs.table import Table
 from infra.policy import TENANT_TAG, tenant_policy
 from infra.settings import Settings
-from infra.stacks.statements import own_objects, own_secrets, through
+from infra.stacks.statements import KEY_TO_READ, KEY_TO_WRITE, own_objects, own_secrets, through
 from infra.tables import TABLES
 
 
@@ -106,7 +106,7 @@ class DataStack(Stack):
         role.add_to_policy(iam.PolicyStatement.from_json(tenant_policy(arns)))
         role.add_to_policy(own_objects(self.bucket))
         role.add_to_policy(own_secrets(self.key))
-        role.add_to_policy(through(self.key, "dynamodb", "kms:Decrypt"))
+        role.add_to_policy(through(self.key, "dynamodb", *KEY_TO_READ, *KEY_TO_WRITE))
         role.add_to_policy(through(self.key, "s3", "kms:Decrypt", "kms:GenerateDataKey"))
         return role
 

@@ -10,6 +10,10 @@ from aws_cdk import aws_s3 as s3
 from infra.policy import TENANT_TAG
 from infra.stacks.access import SystemAccess
 
+KEY_TO_READ: Final = ("kms:Decrypt", "kms:DescribeKey")
+KEY_TO_WRITE: Final = ("kms:Encrypt", "kms:GenerateDataKey", "kms:ReEncryptFrom", "kms:ReEncryptTo")
+"""What DynamoDB may do with a table's key in the name of its caller (developer guide, "Encryption at rest")."""
+
 TENANT: Final = f"${{aws:PrincipalTag/{TENANT_TAG}}}"
 
 

@@ -102,6 +102,11 @@ class ScriptedProvider:
         """The next replies, after those that are still waiting."""
         self._replies.extend(replies)
 
+    def reset(self) -> None:
+        """Forgets the script and the requests."""
+        self._replies.clear()
+        self.requests.clear()
+
     @property
     def calls(self) -> list[Seen]:
         """The requests for answers, without those for model lists."""
@@ -139,8 +144,7 @@ class ScriptedProvider:
 
     async def _models(self, request: Request) -> Response:
         anthropic = "x-api-key" in request.headers
-        key = request.headers.get("x-api-key") or request.headers.get("authorization", "").removeprefix("Bearer ")
-        status = 401 if key == BAD_KEY else 200 if self.lists_models else 500
+        status = 401 if _key(request) == BAD_KEY else 200 if self.lists_models else 500
         self.requests.append(Seen(request.url.path, {}, dict(request.headers), status))
         names = ANTHROPIC_MODELS if anthropic else OPENAI_MODELS
         entries = [{"id": name, "display_name": name.title()} for name in names]
@@ -148,9 +152,8 @@ class ScriptedProvider:
 
     async def _openai(self, request: Request) -> Response:
         body = await request.json()
-        key = request.headers.get("authorization", "").removeprefix("Bearer ")
         try:
-            self._admit("openai", key, body, OPENAI_MODELS)
+            self._admit("openai", _key(request), body, OPENAI_MODELS)
             rules.refuse_openai(body)
             reply = self._next(body)
             _raise_refusal(reply)
@@ -162,7 +165,7 @@ class ScriptedProvider:
     async def _anthropic(self, request: Request) -> Response:
         body = await request.json()
         try:
-            self._admit("anthropic", request.headers.get("x-api-key", ""), body, ANTHROPIC_MODELS)
+            self._admit("anthropic", _key(request), body, ANTHROPIC_MODELS)
             rules.refuse_anthropic(body, request.headers)
             reply = self._next(body)
             _raise_refusal(reply)
@@ -203,6 +206,10 @@ class ScriptedProvider:
         self.requests.append(Seen(request.url.path, body, dict(request.headers), status))
         raw = content if isinstance(content, bytes) else json.dumps(content).encode()
         return Response(raw, status, headers, "application/json")
+
+
+def _key(request: Request) -> str:
+    return request.headers.get("x-api-key") or request.headers.get("authorization", "").removeprefix("Bearer ")
 
 
 async def _trickled() -> AsyncIterator[bytes]:

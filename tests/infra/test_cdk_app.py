@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,25 +14,29 @@ from tests.infra.conftest import NO_BUNDLING
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_script_writes_both_stacks_from_any_folder_without_credentials_or_docker(node: None, tmp_path: Path) -> None:
+def synthesise(folder: Path, **context: Any) -> "subprocess.CompletedProcess[str]":
+    """Runs the script in another folder, where there are neither credentials nor a Docker to reach."""
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": os.environ["HOME"],
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-        "CDK_OUTDIR": str(tmp_path / "out"),
-        "CDK_CONTEXT_JSON": json.dumps({**NO_BUNDLING, "stage": "blue"}),
         "DOCKER_HOST": "unix:///nowhere",
+        "CDK_OUTDIR": str(folder / "out"),
+        "CDK_CONTEXT_JSON": json.dumps({**NO_BUNDLING, **context}),
     }
-
-    run = subprocess.run(
+    return subprocess.run(
         [sys.executable, str(ROOT / "infra/app.py")],
-        cwd=tmp_path,
+        cwd=folder,
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def test_script_writes_both_stacks_from_any_folder_without_credentials_or_docker(node: None, tmp_path: Path) -> None:
+    run = synthesise(tmp_path, stage="blue")
 
     assert run.returncode == 0, run.stderr
     manifest = json.loads((tmp_path / "out/manifest.json").read_text())
@@ -39,6 +44,15 @@ def test_script_writes_both_stacks_from_any_folder_without_credentials_or_docker
         each["properties"] for each in manifest["artifacts"].values() if each["type"] == "aws:cloudformation:stack"
     ]
     assert [stack["stackName"] for stack in stacks] == ["agentkeep-blue-data", "agentkeep-blue-api"]
+
+
+def test_setting_that_does_not_fit_ends_the_script_with_its_name_and_no_traceback(node: None, tmp_path: Path) -> None:
+    run = synthesise(tmp_path, stage="Blue Stage")
+
+    assert run.returncode == 1
+    assert "stage" in run.stderr
+    assert "Traceback" not in run.stderr
+    assert not (tmp_path / "out/manifest.json").exists()
 
 
 def test_cdk_json_starts_the_same_script_through_uv() -> None:

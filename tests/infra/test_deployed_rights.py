@@ -155,13 +155,21 @@ def test_data_role_uses_the_key_for_the_tenants_context_or_through_a_service(
 ) -> None:
     uses = [right for right in rights(synthesis.data, data_role) if right[0].startswith("kms:")]
 
-    assert sorted((action, str(conditions["StringEquals"])) for action, _, conditions in uses) == [
-        ("kms:Decrypt", "{'kms:EncryptionContext:tenant': '${aws:PrincipalTag/tenant}'}"),
-        ("kms:Decrypt", "{'kms:ViaService': 'dynamodb.us-east-1.amazonaws.com'}"),
-        ("kms:Decrypt", "{'kms:ViaService': 's3.us-east-1.amazonaws.com'}"),
-        ("kms:Encrypt", "{'kms:EncryptionContext:tenant': '${aws:PrincipalTag/tenant}'}"),
-        ("kms:GenerateDataKey", "{'kms:ViaService': 's3.us-east-1.amazonaws.com'}"),
-    ]
+    by_condition: dict[str, set[str]] = {}
+    for action, _, conditions in uses:
+        by_condition.setdefault(str(conditions["StringEquals"]), set()).add(action)
+    assert by_condition == {
+        "{'kms:EncryptionContext:tenant': '${aws:PrincipalTag/tenant}'}": {"kms:Decrypt", "kms:Encrypt"},
+        "{'kms:ViaService': 's3.us-east-1.amazonaws.com'}": {"kms:Decrypt", "kms:GenerateDataKey"},
+        "{'kms:ViaService': 'dynamodb.us-east-1.amazonaws.com'}": {
+            "kms:Decrypt",
+            "kms:DescribeKey",
+            "kms:Encrypt",
+            "kms:GenerateDataKey",
+            "kms:ReEncryptFrom",
+            "kms:ReEncryptTo",
+        },
+    }
 
 
 def test_data_role_is_taken_by_our_functions_only_and_only_with_a_tenant(synthesis: Synthesis, data_role: str) -> None:

@@ -50,6 +50,17 @@ def test_asset_holds_the_handler_and_nothing_that_would_change_its_hash_by_chanc
     assert "handler.py" in shipped
 
 
+def test_layer_holds_the_package_and_the_wrapper_and_nothing_that_would_change_its_hash_by_chance(alone: Alone) -> None:
+    source = ROOT / "layers/agentkeep"
+
+    def files(folder: Path) -> set[str]:
+        found = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+        return {str(path) for path in found if "__pycache__" not in path.parts}
+
+    assert files(alone.library) == files(source)
+    assert not list(alone.library.rglob("__pycache__"))
+
+
 def test_dispatcher_alone_says_that_it_lives(alone: Alone) -> None:
     answer = alone.answer("dispatcher", event("GET", "/v1/health"))
 

@@ -51,9 +51,9 @@ def kinds(messages: Iterable[Any]) -> list[str]:
 
 def history(client: Letta, agent_id: str, conversation_id: str | None = None) -> list[Message]:
     """A conversation from its first message to its newest; the agent's default one unless another is named."""
-    if conversation_id is not None:
-        return list(client.conversations.messages.list(conversation_id, order="asc", limit=100))
-    return list(client.agents.messages.list(agent_id, order="asc", limit=100))
+    return list(
+        client.agents.messages.list(agent_id, conversation_id=conversation_id or "default", order="asc", limit=100)
+    )
 
 
 def unpaired_calls(messages: Iterable[Any]) -> set[str]:

@@ -16,6 +16,7 @@ from infra.local.services import services
 
 BUCKET = "agentkeep-local"
 KEY = "alias/agentkeep-local"
+CONTEXT = {"tenant": "anncorp11"}
 ANN = Caller("anncorp11", "key-1", "admin")
 BOB = Caller("bobcorp22", "key-2", "admin")
 
@@ -147,7 +148,7 @@ class TestIsolation:
     def test_an_object_of_another_tenant_is_out_of_reach(self) -> None:
         with acting_as(ANN):
             client("s3").put_object(Bucket=BUCKET, Key="anncorp11/x", Body=b"ann")
-        asked = {"Bucket": BUCKET, "Key": "anncorp11/x"}
+        asked: Any = {"Bucket": BUCKET, "Key": "anncorp11/x"}
         calls: list[Any] = [
             lambda: client("s3").get_object(**asked),
             lambda: client("s3").put_object(**asked, Body=b"bob"),
@@ -177,30 +178,26 @@ class TestIsolation:
 
 
 class TestKeys:
-    CONTEXT = {"tenant": "anncorp11"}
-
     @pytest.mark.usefixtures("ann")
     def test_opens_with_the_same_context_only(self) -> None:
-        sealed = client("kms").encrypt(KeyId=KEY, Plaintext=b"sk-1", EncryptionContext=self.CONTEXT)["CiphertextBlob"]
+        sealed = client("kms").encrypt(KeyId=KEY, Plaintext=b"sk-1", EncryptionContext=CONTEXT)["CiphertextBlob"]
 
-        opened = client("kms").decrypt(KeyId=KEY, CiphertextBlob=sealed, EncryptionContext=self.CONTEXT)
+        opened = client("kms").decrypt(KeyId=KEY, CiphertextBlob=sealed, EncryptionContext=CONTEXT)
         with pytest.raises(ClientError) as error:
-            client("kms").decrypt(
-                KeyId=KEY, CiphertextBlob=sealed, EncryptionContext={**self.CONTEXT, "purpose": "other"}
-            )
+            client("kms").decrypt(KeyId=KEY, CiphertextBlob=sealed, EncryptionContext={**CONTEXT, "purpose": "other"})
 
         assert opened["Plaintext"] == b"sk-1"
         assert code(error) == "InvalidCiphertextException"
 
     @pytest.mark.usefixtures("ann")
     def test_the_key_outlives_the_process(self, directory: DataDirectory, tmp_path: Path) -> None:
-        sealed = client("kms").encrypt(KeyId=KEY, Plaintext=b"sk-1", EncryptionContext=self.CONTEXT)["CiphertextBlob"]
+        sealed = client("kms").encrypt(KeyId=KEY, Plaintext=b"sk-1", EncryptionContext=CONTEXT)["CiphertextBlob"]
         copy = DataDirectory(tmp_path / "copy")
         copy.create()
         copy.key.write_bytes(directory.key.read_bytes())
 
         with services(copy, fast=True):
-            opened = client("kms").decrypt(KeyId=KEY, CiphertextBlob=sealed, EncryptionContext=self.CONTEXT)
+            opened = client("kms").decrypt(KeyId=KEY, CiphertextBlob=sealed, EncryptionContext=CONTEXT)
 
         assert opened["Plaintext"] == b"sk-1"
 

@@ -3,6 +3,7 @@
 import os
 import re
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ import pytest
 
 from agentkeep.models import ModelInfo
 from infra.commands import greeting
-from tests.local.servers import AGENTKEEP, LocalServer, clean_environment, run_agentkeep
+from tests.local.servers import LocalServer, clean_environment, run_agentkeep
 
 KEY = re.compile(r"ak_[a-z0-9]+_[a-z0-9]{16}\.[A-Za-z0-9]{40}")
 COMMANDS = ["local", "doctor", "version", "keys create", "keys list", "keys revoke"]
@@ -61,7 +62,14 @@ class TestHelp:
 
         loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
-        assert [name for name in loaded.split() if name in ("aws_cdk", "uvicorn", "botocore", "pydantic", "moto")] == []
+        assert [name for name in loaded.split() if name in ("aws_cdk", "uvicorn", "botocore", "moto")] == []
+
+
+def test_a_wrong_log_level_is_refused_with_the_right_ones(tmp_path: Path) -> None:
+    refused = run("local", "--log-level", "loud", "--data", str(tmp_path / "data"))
+
+    assert refused.returncode == 2
+    assert all(level in refused.stderr for level in ("debug", "info", "warning", "error"))
 
 
 def test_version_names_both() -> None:
@@ -148,6 +156,7 @@ class TestKeys:
         [
             (("create", "--name", "x", "--tenant", "Acme"), "tenant: 'Acme' must be 8 to 32 lower-case letters"),
             (("create", "--name", "x", "--role", "root"), "role: 'root' is not one of admin, agent_creator, user."),
+            (("create", "--name", "x", "--stage", "prod"), "Say whose data the key opens, with --tenant."),
             (("revoke", "nosuchkey"), "Key not found with id='nosuchkey'"),
         ],
     )
@@ -209,6 +218,17 @@ class TestDoctor:
         examined = run("doctor", "--port", port, "--data", str(server.data))
 
         assert "is taken by the agentkeep that is running already" in examined.stdout
+        assert f"is in use by the agentkeep at {server.base_url}" in examined.stdout
+
+    def test_knows_data_that_only_a_newer_version_reads(self, tmp_path: Path) -> None:
+        LocalServer(tmp_path / "data").start().stop()
+        with sqlite3.connect(tmp_path / "data" / "store.sqlite3") as store:
+            store.execute("PRAGMA user_version = 99")
+
+        examined = run("doctor", "--port", "0", "--data", str(tmp_path / "data"))
+
+        assert examined.returncode == 1
+        assert "was written by a newer AgentKeep" in examined.stdout
 
     def test_names_the_keys_it_found_and_never_shows_them(self, tmp_path: Path) -> None:
         data = ("--data", str(tmp_path / "data"), "--port", "0")
@@ -270,12 +290,9 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def test_runs_as_a_module_and_as_a_script() -> None:
+def test_is_also_a_script() -> None:
     script = Path(sys.executable).with_name("agentkeep")
 
-    shown = [
-        subprocess.run([*command, "version"], capture_output=True, text=True).stdout
-        for command in (AGENTKEEP, [script])
-    ]
+    shown = subprocess.run([script, "version"], capture_output=True, text=True, check=True)
 
-    assert shown[0] == shown[1]
+    assert shown.stdout == run("version").stdout

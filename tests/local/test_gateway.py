@@ -1,81 +1,20 @@
-"""The gateway, with handlers that show what they were given: events, routing, refusals, streams, limits, isolation."""
+"""The gateway: events, routing, authorization, answers, browsers, and no answer crossing between tenants."""
 
 import base64
-import json
-import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 import pytest
 
 from infra.local.browsers import BrowserDoor
-from infra.local.gateway import Gateway, GatewaySettings
 from infra.local.resources import ResourceTree
-from infra.routes import Route
+from tests.local.probes import ROUTES, Functions, Streamed, authorizer, gateway, seen
 from tests.local.servers import served
-
-ROUTES = (
-    Route("GET", "/v1/agents", "agents", "agent:read", "built"),
-    Route("POST", "/v1/agents", "agents", "agent:write", "built"),
-    Route("GET", "/v1/agents/count", "agents", "agent:read", "built"),
-    Route("GET", "/v1/agents/{agent_id}", "agents", "agent:read", "built"),
-    Route("GET", "/v1/agents/{agent_id}/messages", "messages", "message:read", "built"),
-    Route("POST", "/v1/agents/{agent_id}/messages", "messages", "message:send", "built", streaming=True),
-    Route("GET", "/v1/health", "dispatcher", None, "built"),
-)
-seen: ContextVar[str] = ContextVar("seen")
-
-
-@dataclass
-class Streamed:
-    """Has the shape of a streamed answer."""
-
-    status_code: int
-    headers: dict[str, str]
-    body: Iterator[bytes]
-
-
-@dataclass
-class Functions:
-    """Handlers by name. Without one of its own, a function answers with the event it was given."""
-
-    own: dict[str, Callable[[Any, Any], Any]] = field(default_factory=dict)
-
-    def handler(self, name: str) -> Callable[[Any, Any], Any]:
-        return self.own.get(name) or {"authorizer": authorizer}.get(name) or echo(name)
-
-
-def echo(function: str) -> Callable[[Any, Any], Any]:
-    def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-        answer = {"function": function, "left_ms": context.get_remaining_time_in_millis(), "event": event}
-        return {"statusCode": 200, "headers": {"Content-Type": "application/json"}, "body": json.dumps(answer)}
-
-    return handler
-
-
-def authorizer(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-    token = event["headers"].get("authorization", "").removeprefix("Bearer ")
-    if token == "broken":
-        raise RuntimeError("no table")
-    if token.startswith("bad"):
-        raise Exception("Unauthorized")
-    effect = "Deny" if token.startswith("denied") else "Allow"
-    return {
-        "principalId": token,
-        "policyDocument": {"Statement": [{"Effect": effect, "Action": "execute-api:Invoke", "Resource": "*"}]},
-        "context": {"tenant": token or "local", "limits": "{}", "answered": 1},
-    }
-
-
-def gateway(functions: Functions | None = None, **settings: Any) -> Gateway:
-    return Gateway(ResourceTree(ROUTES), (functions or Functions()).handler, GatewaySettings(**settings))
 
 
 @pytest.fixture
@@ -320,157 +259,6 @@ class TestAnswers:
         assert answer.json() == {"detail": "The function behind this path took too long. Try again shortly."}
 
 
-class TestSizes:
-    @pytest.mark.parametrize(
-        ("content", "status"),
-        [
-            (b"a" * 5_000_000, 200),
-            (b"a" * 7_000_000, 413),
-            (b"a" * 12_000_000, 413),
-            (b"\n" * 4_000_000, 413),
-        ],
-    )
-    def test_event_above_what_a_lambda_takes_is_413(
-        self, client: httpx.Client, functions: Functions, content: bytes, status: int
-    ) -> None:
-        functions.own["agents"] = lambda event, context: {"statusCode": 200, "body": str(len(event["body"]))}
-
-        answer = client.post("/v1/agents", content=content)
-
-        assert answer.status_code == status
-        if status == 413:
-            assert answer.json()["detail"].startswith("The body is larger")
-
-    def test_client_that_asks_first_does_not_have_to_send_it(self, client: httpx.Client) -> None:
-        with socket.create_connection((client.base_url.host, client.base_url.port or 0)) as raw:
-            raw.sendall(b"POST /v1/agents HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 20000000\r\n")
-            raw.sendall(b"Expect: 100-continue\r\n\r\n")
-            assert raw.recv(100).startswith(b"HTTP/1.1 413")
-
-
-class TestStreams:
-    def test_chunks_arrive_when_they_are_made(self, client: httpx.Client, functions: Functions) -> None:
-        go_on = threading.Event()
-
-        def body() -> Iterator[bytes]:
-            yield b"first"
-            assert go_on.wait(10)
-            yield b"second"
-
-        functions.own["messages"] = lambda event, context: Streamed(200, {"Content-Type": "text/event-stream"}, body())
-
-        with client.stream("POST", "/v1/agents/a/messages", json={}) as answer:
-            chunks = answer.iter_raw()
-            first = next(chunks)
-            go_on.set()
-            rest = b"".join(chunks)
-
-        assert answer.headers["content-type"] == "text/event-stream"
-        assert (first, rest) == (b"first", b"second")
-
-    def test_the_whole_stream_is_made_in_one_context(self, client: httpx.Client, functions: Functions) -> None:
-        def body() -> Iterator[bytes]:
-            for _ in range(3):
-                yield seen.get("nobody").encode()
-
-        def handler(event: Any, context: Any) -> Any:
-            before = seen.get("nobody")
-            seen.set(event["requestContext"]["authorizer"]["tenant"])
-            return Streamed(200, {"x-before": before}, body())
-
-        functions.own["messages"] = handler
-
-        answers = [client.post("/v1/agents/a/messages", headers={"Authorization": name}) for name in ("ann", "bob")]
-
-        assert [answer.text for answer in answers] == ["annannann", "bobbobbob"]
-        assert [answer.headers["x-before"] for answer in answers] == ["nobody", "nobody"]
-
-    def test_client_that_leaves_does_not_end_the_work(self, client: httpx.Client, functions: Functions) -> None:
-        left, done = threading.Event(), threading.Event()
-
-        def body() -> Iterator[bytes]:
-            yield b"first"
-            assert left.wait(10)
-            for _ in range(1000):
-                yield b"x" * 1000
-            done.set()
-
-        functions.own["messages"] = lambda event, context: Streamed(200, {}, body())
-
-        with client.stream("POST", "/v1/agents/a/messages", json={}) as answer:
-            next(answer.iter_raw())
-        left.set()
-
-        assert done.wait(10)
-
-    def test_failure_in_the_middle_breaks_the_transfer(self, client: httpx.Client, functions: Functions) -> None:
-        def body() -> Iterator[bytes]:
-            yield b"first"
-            raise KeyError("in the middle")
-
-        functions.own["messages"] = lambda event, context: Streamed(200, {}, body())
-
-        with pytest.raises(httpx.RemoteProtocolError):
-            client.post("/v1/agents/a/messages", json={})
-
-    def test_stream_with_a_thread_left_behind_breaks(self, client: httpx.Client, functions: Functions) -> None:
-        release = threading.Event()
-
-        def body() -> Iterator[bytes]:
-            threading.Thread(target=release.wait).start()
-            yield b"all"
-
-        functions.own["messages"] = lambda event, context: Streamed(200, {}, body())
-
-        with pytest.raises(httpx.RemoteProtocolError):
-            client.post("/v1/agents/a/messages", json={})
-        release.set()
-
-    @pytest.mark.parametrize("limit", [{"streamed_seconds": 0.3}, {"idle_seconds": 0.3}])
-    def test_stream_is_cut_off_when_api_gateway_would(self, functions: Functions, limit: dict[str, float]) -> None:
-        release = threading.Event()
-
-        def body() -> Iterator[bytes]:
-            yield b"first"
-            release.wait(10)
-
-        functions.own["messages"] = lambda event, context: Streamed(200, {}, body())
-
-        with served(gateway(functions, **limit)) as address:
-            with pytest.raises(httpx.RemoteProtocolError):
-                httpx.post(f"{address}/v1/agents/a/messages", json={})
-            release.set()
-
-    def test_whole_answer_on_a_streaming_route(self, client: httpx.Client, functions: Functions) -> None:
-        functions.own["messages"] = lambda event, context: {"statusCode": 404, "body": '{"detail": "no agent"}'}
-
-        answer = client.post("/v1/agents/a/messages", json={})
-
-        assert (answer.status_code, answer.json()) == (404, {"detail": "no agent"})
-
-    def test_streams_are_told_when_the_server_stops(self, functions: Functions) -> None:
-        release = threading.Event()
-
-        def body() -> Iterator[bytes]:
-            yield b"data: 1\n\n"
-            release.wait(10)
-
-        functions.own["messages"] = lambda event, context: Streamed(200, {"Content-Type": "text/event-stream"}, body())
-        running = served(gateway(functions))
-        address = running.__enter__()
-
-        with httpx.stream("POST", f"{address}/v1/agents/a/messages", json={}) as answer:
-            chunks = answer.iter_text()
-            first = next(chunks)
-            running.__exit__(None, None, None)
-            rest = "".join(chunks)
-        release.set()
-
-        assert first == "data: 1\n\n"
-        assert rest.startswith("event: error\ndata: {")
-        assert "server_stopping" in rest
-
-
 class TestBrowsers:
     @pytest.fixture
     def address(self) -> Iterator[str]:
@@ -501,6 +289,16 @@ class TestBrowsers:
         answer = httpx.get(f"{address}/v1/agents", headers={"Origin": "https://evil.example.com"})
 
         assert "AGENTKEEP_CORS_ORIGINS=https://evil.example.com" in answer.json()["detail"]
+
+
+def test_answers_on_a_kept_connection_are_sent_at_once(client: httpx.Client) -> None:
+    seconds = []
+    for _ in range(21):
+        begin = time.perf_counter()
+        client.post("/v1/agents", content=b"{}")
+        seconds.append(time.perf_counter() - begin)
+
+    assert sorted(seconds)[10] < 0.02, "packets wait for each other: is TCP_NODELAY set on accepted sockets?"
 
 
 def test_preflight_needs_no_key_on_any_path(client: httpx.Client) -> None:

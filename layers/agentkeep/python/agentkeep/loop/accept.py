@@ -1,6 +1,7 @@
 """Accepting a message: it becomes a new run, joins the run it already started, or is refused because another runs."""
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,23 +13,25 @@ from agentkeep.store import agents, conversations, database, keys, runs
 from agentkeep.store.bodies import unpack
 from agentkeep.store.content import Message
 from agentkeep.store.conversations import NewestRun, State
-from agentkeep.store.database import ConditionFailedError, StoreUnavailableError, Write
+from agentkeep.store.database import ConditionFailedError, Item, StoreUnavailableError, TableName, Write
 from agentkeep.store.entities import Agent, Run
+from agentkeep.store.keys import Key
 
 _log: Final = logging.getLogger(__name__)
 _TRIES: Final = 6
 _RETRY_WINDOW_MS: Final = 10 * 60 * 1000
 MAX_ATTEMPTS: Final = 3
 
+Place = tuple[TableName, Key]
+
 
 @dataclass(frozen=True)
 class Seen:
-    """What one read shows before a message is accepted."""
+    """An agent and one of its conversations at about one moment, the system message as it is stored."""
 
     agent: Agent
     state: State
     system: Message
-    claim: runs.Claimed | None
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,6 @@ class Held:
 
     agent: Agent
     state: State
-    system: Message
     run: Run
 
 
@@ -48,58 +50,62 @@ class Started:
     run: Run
 
 
+def see(agent_id: str, conversation: str) -> Seen:
+    """Agent, conversation and system message in one read. Raises NotFoundError."""
+    system: Place = ("messages", keys.message(conversation, 0))
+    agent, state, found = _read(agent_id, conversation, system)
+    return Seen(agent, state, unpack(found[system], Message))
+
+
+def _read(agent_id: str, conversation: str, *further: Place) -> tuple[Agent, State, Mapping[Place, Item]]:
+    of_agent: Place = ("entities", keys.entity("agent", agent_id))
+    of_conversation: Place = ("entities", keys.entity("conversation", conversation))
+    found = database.batch_get([of_agent, of_conversation, *further])
+    agent = agents.from_item(found.get(of_agent), agent_id)
+    state = conversations.from_item(found.get(of_conversation), conversation)
+    if state.conversation.agent_id != agent_id:
+        raise NotFoundError("Conversation", conversation)
+    return agent, state, found
+
+
 def accept(request: TurnRequest) -> Held | Started:
     """Takes the conversation for a new run, or finds the run that this request started before.
 
     Raises ConversationBusyError while another run holds it, IdempotencyConflictError when the key came with other
     content, NotFoundError for an unknown agent or conversation.
     """
+    claim: list[Place] = []
+    if request.key:
+        claim.append(("entities", keys.idempotency(request.conversation, request.key)))
     for _ in range(_TRIES):
-        seen = see(request.agent_id, request.conversation, request.key)
-        accepted = _accept(request, seen)
+        agent, state, found = _read(request.agent_id, request.conversation, *claim)
+        claimed = next((runs.claimed(found.get(place)) for place in claim), None)
+        accepted = _accept(request, agent, state, claimed)
         if accepted is not None:
             return accepted
-    raise ConversationBusyError(None)
+    raise ConversationBusyError(state.run_id)
 
 
-def see(agent_id: str, conversation: str, key: str | None = None) -> Seen:
-    """Agent, conversation, system message and idempotency item in one read."""
-    wanted: dict[str, tuple[database.TableName, keys.Key]] = {
-        "agent": ("entities", keys.entity("agent", agent_id)),
-        "conversation": ("entities", keys.entity("conversation", conversation)),
-        "system": ("messages", keys.message(conversation, 0)),
-    }
-    if key:
-        wanted["claim"] = ("entities", keys.idempotency(conversation, key))
-    found = database.batch_get(wanted.values())
-    agent = agents.from_item(found.get(wanted["agent"]), agent_id)
-    state = conversations.from_item(found.get(wanted["conversation"]), conversation)
-    if state.conversation.agent_id != agent_id:
-        raise NotFoundError("Conversation", conversation)
-    system = unpack(found[wanted["system"]], Message)
-    return Seen(agent, state, system, runs.claimed(found.get(wanted["claim"])) if key else None)
-
-
-def _accept(request: TurnRequest, seen: Seen) -> Held | Started | None:
+def _accept(request: TurnRequest, agent: Agent, state: State, claim: runs.Claimed | None) -> Held | Started | None:
     """One try; None when the store changed in between and has to be read again."""
-    earlier = _earlier_run(request, seen)
+    earlier = _earlier_run(request, state, claim)
     if earlier is not None:
-        return _join(seen, earlier)
-    if lease.is_held(seen.state):
-        raise ConversationBusyError(seen.state.run_id)
-    if seen.state.run_id:
-        close_dead(seen.state, seen.state.run_id)
+        return take_up(agent, state, earlier) if is_orphan(state, earlier) else Started(earlier)
+    if lease.is_held(state):
+        return Started(_own_run(request, state))
+    if state.run_id:
+        close_dead(state, state.run_id)
         return None
-    return _take(request, seen)
+    return _take(request, agent, state)
 
 
-def _earlier_run(request: TurnRequest, seen: Seen) -> Run | None:
+def _earlier_run(request: TurnRequest, state: State, claim: runs.Claimed | None) -> Run | None:
     """The run that this very request started; one that failed before it committed anything does not count."""
-    if seen.claim is not None:
-        if seen.claim.digest != request.digest:
+    if claim is not None:
+        if claim.digest != request.digest:
             raise IdempotencyConflictError(str(request.key).partition(":")[2])
-        return _counting(runs.get(seen.claim.run_id))
-    newest = seen.state.newest
+        return _counting(runs.get(claim.run_id))
+    newest = state.newest
     if not request.retried or newest is None or newest.digest != request.digest:
         return None
     recent = clock.epoch_ms() - newest.started_ms <= _RETRY_WINDOW_MS
@@ -110,31 +116,44 @@ def _counting(run: Run) -> Run | None:
     return None if run.status == "failed" and run.first_seq is None else run
 
 
-def _join(seen: Seen, run: Run) -> Held | Started | None:
-    """A run that ended or is alive is only read; one whose holder is dead is taken up again."""
-    return take_up(seen, run) if _is_orphan(seen.state, run) else Started(run)
+def _own_run(request: TurnRequest, state: State) -> Run:
+    """The run that holds the conversation, if it is this request's: a batch may read the claim before it is written.
+
+    Raises ConversationBusyError when it is another's.
+    """
+    if request.key and state.run_id:
+        run = runs.get(state.run_id)
+        if closing.claimed_key(run) == request.key and run.digest == request.digest:
+            return run
+    raise ConversationBusyError(state.run_id)
 
 
-def _is_orphan(state: State, run: Run) -> bool:
+def is_orphan(state: State, run: Run) -> bool:
+    """Whether a run goes on in the store only: its holder is dead, nobody has taken it up or closed it."""
     return run.status in ("created", "running") and state.run_id == run.id and not lease.is_held(state)
 
 
-def take_up(seen: Seen, run: Run) -> Held | None:
-    """Takes the lease for a run whose holder is dead; None when there is nothing to take up, or no more.
+def take_up(agent: Agent, state: State, run: Run) -> Held | Started | None:
+    """Takes the lease for an orphan; None when others were faster.
 
-    A run that was taken up as often as is sensible is closed instead.
+    A run that was taken up as often as is sensible is closed instead, and given back as it ended.
     """
-    if not _is_orphan(seen.state, run):
-        return None
     if run.attempts >= MAX_ATTEMPTS:
-        closing.close(seen.state, run, closing.TooManyAttemptsError(run.id, run.attempts))
-        return None
+        return _give_up(state, run)
     _log.info("Taking up %s again.", run.id)
     resumed = run.model_copy(update={"attempts": run.attempts + 1, "status": "running"})
-    return _lease(seen, resumed, [runs.update_write(resumed)])
+    return _lease(agent, state, resumed, [runs.update_write(resumed)])
 
 
-def _take(request: TurnRequest, seen: Seen) -> Held | None:
+def _give_up(state: State, run: Run) -> Started | None:
+    try:
+        closing.close(state, run, closing.TooManyAttemptsError(run.id, run.attempts))
+    except ConditionFailedError:
+        return None
+    return Started(runs.get(run.id))
+
+
+def _take(request: TurnRequest, agent: Agent, state: State) -> Held | None:
     run = Run(
         id=ids.new("run"),
         agent_id=request.agent_id,
@@ -147,22 +166,21 @@ def _take(request: TurnRequest, seen: Seen) -> Held | None:
         created_at=clock.now(),
     )
     claims = [runs.claim_write(request.conversation, request.key, run)] if request.key else []
-    return _lease(seen, run, [runs.create_write(run), *claims])
+    return _lease(agent, state, run, [runs.create_write(run), *claims])
 
 
-def _lease(seen: Seen, run: Run, writes: list[Write]) -> Held | None:
+def _lease(agent: Agent, state: State, run: Run, writes: list[Write]) -> Held | None:
     owner, until = lease.new_owner(), lease.until()
     newest = NewestRun(run_id=run.id, digest=run.digest, started_ms=int(run.created_at.timestamp() * 1000))
-    taking = conversations.lease_write(seen.state, owner=owner, until=until, run_id=run.id, newest=newest)
+    taking = conversations.lease_write(state, owner=owner, until=until, run_id=run.id, newest=newest)
     try:
         database.transact([taking, *writes])
     except ConditionFailedError:
         return None
     except StoreUnavailableError:
-        if conversations.get(seen.state.conversation.id).lease_owner != owner:
+        if conversations.get(state.conversation.id).lease_owner != owner:
             raise
-    held = conversations.taken(seen.state, owner=owner, until=until, run_id=run.id, newest=newest)
-    return Held(seen.agent, held, seen.system, run)
+    return Held(agent, conversations.taken(state, owner=owner, until=until, run_id=run.id, newest=newest), run)
 
 
 def close_dead(state: State, run_id: str) -> None:

@@ -38,7 +38,9 @@ class InterruptedError(AgentKeepError):
 
     def __init__(self, run_id: str) -> None:
         super().__init__(
-            f"The process that drove {run_id} ended before the run did. Send the message again.", run_id=run_id
+            f"The process that drove {run_id} ended before the run did, and another message came before anybody went on"
+            " with it. What it had said is in the history. Send the message again, with a new otid if it had one.",
+            run_id=run_id,
         )
 
 
@@ -59,7 +61,7 @@ def fail(turn: Turn, error: AgentKeepError) -> None:
         writes.append(messages.replace_write(turn.system))
     ending = replace(turn.state, next_seq=turn.state.next_seq + _paired(writes), last_run_completion=run.completed_at)
     try:
-        database.transact([conversations.turn_write(ending, until=0), *writes])
+        database.transact([conversations.turn_write(turn.state, ending, until=0), *writes])
     except ConditionFailedError as failure:
         raise LeaseLostError(turn.run.id) from failure
     turn.run = run
@@ -70,7 +72,14 @@ def close(state: State, run: Run, error: AgentKeepError) -> None:
     window = list(messages.between(state.conversation.id, run.first_seq, None)) if run.first_seq is not None else []
     closed, writes = _closing(state, run, window, error)
     ending = replace(state, next_seq=state.next_seq + _paired(writes), last_run_completion=closed.completed_at)
-    database.transact([conversations.turn_write(ending, until=0, taking_over=True), *writes])
+    database.transact([conversations.turn_write(state, ending, until=0, taking_over=True), *writes])
+
+
+def cancel(run: Run) -> None:
+    """Ends a run whose agent or conversation was deleted. Only for its last holder, or once that is dead."""
+    cancelled: dict[str, object] = {"status": "cancelled", "stop_reason": "cancelled"}
+    ended = run.model_copy(update=cancelled | finished_fields(run, clock.now()))
+    database.transact([runs.update_write(ended), *_unclaiming(run)])
 
 
 def _paired(writes: Sequence[Write]) -> int:
@@ -87,17 +96,21 @@ def _closing(state: State, run: Run, window: Sequence[Message], error: AgentKeep
             "last_seq": returns[-1].seq if returns else run.last_seq,
         }
     )
-    writes = [runs.update_write(failed), *(write for message in returns for write in messages.put_writes(message))]
+    paired = (write for message in returns for write in messages.put_writes(message))
+    return failed, [runs.update_write(failed), *paired, *_unclaiming(run)]
+
+
+def _unclaiming(run: Run) -> Iterator[Write]:
+    """Frees the key of a run that committed nothing, so that the same message can start another."""
     if run.first_seq is None and (key := claimed_key(run)):
-        writes.append(runs.unclaim_write(run.conversation, key))
-    return failed, writes
+        yield runs.unclaim_write(run.conversation, key)
 
 
 def _failure(error: AgentKeepError) -> dict[str, object]:
     stop: StopReason = error.stop_reason if isinstance(error, ModelError) else "error"
     kind = error.error_type if isinstance(error, ModelError) else error.code.lower()
     detail = error.detail if isinstance(error, ModelError) else ""
-    recorded = {"error_type": kind, "message": error.message, "detail": detail, "status": error.status}
+    recorded = {"type": kind, "message": error.message, "detail": detail, "status": error.status}
     return {
         "status": status_of(stop) if status_of(stop) != "completed" else "failed",
         "stop_reason": stop,

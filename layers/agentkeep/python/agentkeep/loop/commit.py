@@ -34,7 +34,7 @@ def commit(
     done = step.model_copy(update={"first_seq": step.first_seq or turn.state.next_seq, "last_seq": last})
     after = _after(turn, placed, done, stop)
     writes = [
-        conversations.turn_write(after.state, until=0 if stop else lease.until()),
+        conversations.turn_write(turn.state, after.state, until=0 if stop else lease.until()),
         runs.update_write(after.run),
         runs.step_write(done),
         *([messages.replace_write(turn.system)] if turn.recompiled else []),
@@ -60,6 +60,7 @@ def _after(turn: Turn, placed: Sequence[Message], step: Step, stop: StopReason |
             "first_seq": turn.run.first_seq if turn.run.first_seq is not None else turn.state.next_seq,
             "last_seq": step.last_seq,
             "usage": turn.run.usage.plus(step.usage) if first_commit else turn.run.usage,
+            "request": {**turn.run.request, "inputs": []},
             **(finished_fields(turn.run, now) if stop else {}),
         }
     )

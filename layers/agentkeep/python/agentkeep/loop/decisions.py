@@ -42,8 +42,3 @@ def status_of(stop: StopReason) -> RunStatus:
     if stop == "cancelled":
         return "cancelled"
     return "failed" if stop in _FAILURES else "completed"
-
-
-def unreturned(calls: Sequence[ToolCall], returned: Sequence[str]) -> list[ToolCall]:
-    """The calls that have no return yet."""
-    return [call for call in calls if call.id not in set(returned)]

@@ -11,9 +11,10 @@ from typing import Final
 
 from agentkeep import clock, ids
 from agentkeep.errors import AgentKeepError
-from agentkeep.loop import closing, effects
+from agentkeep.loop import closing, effects, lease
 from agentkeep.loop.commit import commit
-from agentkeep.loop.decisions import after_answer, after_returns, unreturned
+from agentkeep.loop.decisions import after_answer, after_returns
+from agentkeep.loop.effects import Outcome
 from agentkeep.loop.events import Event, MessageCommitted, RunFinished
 from agentkeep.loop.lease import LeaseLostError, Renewal
 from agentkeep.loop.turn import Turn
@@ -21,35 +22,51 @@ from agentkeep.models import ModelAnswer, ModelRequest, complete
 from agentkeep.store import agents as agent_store
 from agentkeep.store import runs
 from agentkeep.store.content import Message, ToolCall
-from agentkeep.store.database import ConditionFailedError
+from agentkeep.store.database import ConditionFailedError, StoreUnavailableError
 from agentkeep.store.entities import Step, StopReason
 
 Emit = Callable[[Event], None]
 
 _log: Final = logging.getLogger(__name__)
-_EFFECT_TRIES: Final = 8
+_EFFECT_TRIES: Final = 16
 _MODEL_SECONDS: Final = 600.0
 _RESERVED_SECONDS: Final = 60.0
 """What is kept of an invocation's time for committing after a model call."""
 
 
 def drive(turn: Turn, deadline: float | None, emit: Emit) -> None:
-    """Runs the turn to its end and emits what it commits. A failure ends the run and is emitted, not raised."""
-    with Renewal(turn.state.conversation.id, turn.state.fence):
-        try:
-            _steps(turn, deadline, emit)
-        except LeaseLostError:
-            raise
-        except AgentKeepError as error:
-            closing.fail(turn, error)
-            emit(RunFinished(turn.run, error))
-        except Exception:  # the border of a run: whatever broke, the conversation is left free and paired
-            _log.error("Run %s ended by an unforeseen error.", turn.run.id)
-            closing.fail(turn, closing.UnforeseenError(turn.run.id))
-            raise
-        else:
-            emit(RunFinished(turn.run))
+    """Runs the turn to its end and emits what it commits. A failure ends the run and is emitted, not raised.
+
+    Raises StoreUnavailableError when the store fails, and leaves the run to whoever sends the message again; raises
+    LeaseLostError when another holder has the conversation, NotFoundError when it was deleted.
+    """
+    try:
+        with Renewal(turn.state.conversation.id, turn.state.fence):
+            _run(turn, deadline, emit)
+    except StoreUnavailableError:
+        lease.let_go(turn.state)
+        raise
+    except LeaseLostError:
+        lease.let_go(turn.state)
+        closing.settle_deleted(turn.run)
+        raise
     _note_activity(turn)
+
+
+def _run(turn: Turn, deadline: float | None, emit: Emit) -> None:
+    try:
+        _steps(turn, deadline, emit)
+    except (LeaseLostError, StoreUnavailableError):
+        raise
+    except AgentKeepError as error:
+        closing.fail(turn, error)
+        emit(RunFinished(turn.run, error))
+    except Exception:  # the border of a run: whatever broke, the conversation is left free and paired
+        _log.error("Run %s ended by an unforeseen error.", turn.run.id)
+        closing.fail(turn, closing.UnforeseenError(turn.run.id))
+        raise
+    else:
+        emit(RunFinished(turn.run))
 
 
 def _steps(turn: Turn, deadline: float | None, emit: Emit) -> None:
@@ -60,14 +77,10 @@ def _steps(turn: Turn, deadline: float | None, emit: Emit) -> None:
 
 def _finish_interrupted_step(turn: Turn, emit: Emit) -> StopReason | None:
     """Runs the calls that a dead holder committed without their returns."""
-    newest = turn.window[-1] if turn.window else None
-    if newest is None or newest.run_id != turn.run.id or newest.step_id is None:
+    newest = turn.committed[-1] if turn.committed else None
+    if newest is None or newest.step_id is None or not newest.tool_calls:
         return None
-    if newest.role == "tool":
-        calls = [call for message in turn.window[-2:-1] for call in message.tool_calls]
-        return _stop_after(turn, calls)
-    calls = unreturned(newest.tool_calls, [])
-    return _returns(turn, runs.get_step(newest.step_id), calls, emit) if calls else None
+    return _returns(turn, runs.get_step(newest.step_id), newest.tool_calls, emit)
 
 
 def _step(turn: Turn, deadline: float | None, emit: Emit) -> StopReason | None:
@@ -143,23 +156,26 @@ def _message(turn: Turn, step: Step, role: str) -> Message:
 def _returns(turn: Turn, step: Step, calls: Sequence[ToolCall], emit: Emit) -> StopReason | None:
     """Runs the calls and commits their returns with their effects, on fresh blocks if others changed them meanwhile."""
     stop = _stop_after(turn, calls)
+    before = len(turn.window)
     for attempt in range(_EFFECT_TRIES):
-        started = time.perf_counter_ns()
-        outcome = effects.run_tools(turn, calls)
-        took = time.perf_counter_ns() - started
-        returned = _message(turn, step, "tool").model_copy(update={"tool_returns": list(outcome.returns)})
-        timed = step.model_copy(update={"tool_execution_ns": took, "step_ns": (step.step_ns or 0) + took})
-        timed.stop_reason = stop
-        before = len(turn.window)
         try:
-            commit(turn, timed, [returned], outcome.writes, f"returns{attempt}", stop)
+            _commit_returns(turn, step, effects.run_tools(turn, calls), f"returns{attempt}", stop)
+            break
         except ConditionFailedError:
-            effects.reload(turn)
-            continue
-        turn.agent, turn.blocks = outcome.agent, outcome.blocks
-        _emit(turn, before, emit)
-        return stop
-    raise ConditionFailedError([0])
+            effects.meet_others(turn, attempt)
+    else:
+        _commit_returns(turn, step, effects.refused(turn, calls, effects.CONTENDED), "refused", stop)
+    _emit(turn, before, emit)
+    return stop
+
+
+def _commit_returns(turn: Turn, step: Step, outcome: Outcome, phase: str, stop: StopReason | None) -> None:
+    returned = _message(turn, step, "tool").model_copy(update={"tool_returns": list(outcome.returns)})
+    took = outcome.took_ns
+    timed = step.model_copy(update={"tool_execution_ns": took, "step_ns": (step.step_ns or 0) + took})
+    timed.stop_reason = stop
+    commit(turn, timed, [returned], outcome.writes, phase, stop)
+    turn.agent, turn.blocks = outcome.agent, outcome.blocks
 
 
 def _stop_after(turn: Turn, calls: Sequence[ToolCall]) -> StopReason | None:
@@ -173,11 +189,12 @@ def _emit(turn: Turn, before: int, emit: Emit) -> None:
 
 
 def _note_activity(turn: Turn) -> None:
-    agent_store.record_activity(
-        turn.agent.id,
-        agent_store.Activity(
-            last_run_completion=turn.run.completed_at,
-            last_run_duration_ms=(turn.run.total_duration_ns or 0) // 1_000_000,
-            last_stop_reason=turn.run.stop_reason,
-        ),
+    activity = agent_store.Activity(
+        last_run_completion=turn.run.completed_at,
+        last_run_duration_ms=(turn.run.total_duration_ns or 0) // 1_000_000,
+        last_stop_reason=turn.run.stop_reason,
     )
+    try:
+        agent_store.record_activity(turn.agent.id, activity)
+    except StoreUnavailableError:
+        _log.warning("The end of %s is not among the activity of its agent.", turn.run.id)

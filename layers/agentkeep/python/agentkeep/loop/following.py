@@ -4,17 +4,23 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from agentkeep.errors import AgentKeepError
-from agentkeep.loop import lease
-from agentkeep.loop.events import Event, MessageCommitted, RunFinished
+from agentkeep.errors import AgentKeepError, ConversationBusyError
+from agentkeep.loop.accept import is_orphan
+from agentkeep.loop.events import Event, MessageCommitted, RunFinished, RunStarted
 from agentkeep.store import conversations, messages, runs
 from agentkeep.store.entities import Run
 
 _POLL_SECONDS: Final = 0.25
+_RESERVED_SECONDS: Final = 10.0
+"""What is kept of an invocation's time for ending the answer."""
 
 
 class RunFailedError(AgentKeepError):
-    """The run this request started has failed; `status` is the one its first answer had or would have had."""
+    """The run that this request started has failed: what its first answer said, said again.
+
+    It has the attributes by which answers know a model's failure, since most are: the status, and `type`, `message` and
+    `detail` as the run recorded them.
+    """
 
     code = "RUN_FAILED"
 
@@ -22,12 +28,36 @@ class RunFailedError(AgentKeepError):
         error = run.error or {}
         super().__init__(str(error.get("message") or f"{run.id} failed."), run_id=run.id)
         self.status = int(error.get("status") or 500)  # type: ignore[misc]
+        self.error_type = str(error.get("type") or "internal_error")
+        self.detail = str(error.get("detail") or "")
+        self.retry_after: float | None = None
 
 
-def follow(run: Run, emit: Callable[[Event], None]) -> Run | None:
+class Told:
+    """Passes events on, each start and each message once, however often a run is taken up on the way."""
+
+    def __init__(self, emit: Callable[[Event], None]) -> None:
+        self._emit = emit
+        self._run_id: str | None = None
+        self._seq = 0
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, RunStarted):
+            if event.run_id == self._run_id:
+                return
+            self._run_id = event.run_id
+        elif isinstance(event, MessageCommitted):
+            if event.message.seq <= self._seq:
+                return
+            self._seq = event.message.seq
+        self._emit(event)
+
+
+def follow(run: Run, deadline: float | None, emit: Callable[[Event], None]) -> Run | None:
     """Emits the messages of a run as they are committed, until it ends. None once it is over.
 
-    Gives the run back when its holder has died, so that the caller can take it up.
+    Gives the run back when its holder has died, so that the caller can take it up. Raises ConversationBusyError when
+    the run goes on for longer than `deadline` lets this request wait (`time.monotonic()`).
     """
     emitted = (run.first_seq or 0) - 1
     while True:
@@ -36,9 +66,10 @@ def follow(run: Run, emit: Callable[[Event], None]) -> Run | None:
         if run.status not in ("created", "running"):
             emit(RunFinished(run, RunFailedError(run) if run.status == "failed" else None))
             return None
-        state = conversations.get(run.conversation)
-        if state.run_id == run.id and not lease.is_held(state):
+        if is_orphan(conversations.get(run.conversation), run):
             return run
+        if deadline is not None and time.monotonic() > deadline - _RESERVED_SECONDS:
+            raise ConversationBusyError(run.id)
         time.sleep(_POLL_SECONDS)
 
 

@@ -52,6 +52,14 @@ def is_held(state: State) -> bool:
     return not _epoch() or (state.lease_owner or "").startswith(f"{_epoch()}/")
 
 
+def let_go(state: State) -> None:
+    """Ends our lease at once and leaves its run open, so that whoever comes next goes on with it without waiting."""
+    try:
+        conversations.renew(state.conversation.id, state.fence, clock.epoch_ms())
+    except (ConditionFailedError, StoreUnavailableError):
+        _log.info("The lease on %s is not ours any more, or has to run out.", state.conversation.id)
+
+
 def _epoch() -> str:
     return os.environ.get("AGENTKEEP_PROCESS_EPOCH", "")
 

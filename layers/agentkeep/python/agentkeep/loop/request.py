@@ -63,5 +63,5 @@ class TurnRequest:
             "override_model": self.override_model,
             "override_system": self.override_system,
             "key": self.key,
-            "config": dict(self.config),
+            **self.config,
         }

@@ -8,7 +8,9 @@ from agentkeep import clock, ids
 from agentkeep.loop.request import Input
 from agentkeep.memory.render import Facts, compile_system, fingerprint
 from agentkeep.store import blocks as block_store
+from agentkeep.store import database, keys
 from agentkeep.store import messages as message_store
+from agentkeep.store.bodies import unpack
 from agentkeep.store.content import Message, TextPart, ToolSchema
 from agentkeep.store.conversations import State
 from agentkeep.store.entities import Agent, Block, Run
@@ -50,6 +52,11 @@ class Turn:
         return settings
 
     @property
+    def committed(self) -> Sequence[Message]:
+        """What this run has put into the history so far."""
+        return [message for message in self.window if message.run_id == self.run.id]
+
+    @property
     def context(self) -> Sequence[Message]:
         """The messages of the next model call, system message first; the request may bring its own for this turn."""
         own = self.run.request.get("override_system")
@@ -84,12 +91,18 @@ def compiled(agent: Agent, blocks: Sequence[Block], state: State, system: Messag
     return system.model_copy(update={"content": [TextPart(text=compile_system(agent, blocks, facts))]})
 
 
-def load(agent: Agent, state: State, run: Run, system: Message) -> Turn:
-    """A turn as the store knows it: two reads, whatever the length of the history."""
-    blocks = list(block_store.get_many(agent.block_ids).values())
+def load(agent: Agent, state: State, run: Run) -> Turn:
+    """A turn as the store knows it: two reads, whatever the length of the history.
+
+    Both are made under the lease, so that system message and window belong to the same moment as `state`.
+    """
+    system: tuple[database.TableName, keys.Key] = ("messages", keys.message(state.conversation.id, 0))
+    places = block_store.places(agent.block_ids)
+    found = database.batch_get([system, *places.values()])
+    blocks = list(block_store.among(found, places).values())
     window = message_store.window(state.window.segments)
     pending = _pending(agent, run) if run.first_seq is None else []
-    turn = Turn(agent, state, run, blocks, system, window, pending)
+    turn = Turn(agent, state, run, blocks, unpack(found[system], Message), window, pending)
     turn.recompile()
     return turn
 

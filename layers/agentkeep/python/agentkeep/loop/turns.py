@@ -1,38 +1,54 @@
 """The door to the loop: a message in, events out."""
 
+import logging
 from collections.abc import Callable
-from contextlib import suppress
+from typing import Final
 
 from agentkeep.errors import NotFoundError
-from agentkeep.loop import closing, driver
-from agentkeep.loop.accept import Held, accept, see, take_up
-from agentkeep.loop.events import Event, RunStarted
-from agentkeep.loop.following import follow
+from agentkeep.loop import closing, driver, lease
+from agentkeep.loop.accept import Held, accept, is_orphan, see, take_up
+from agentkeep.loop.events import Event, MessageCommitted, RunStarted
+from agentkeep.loop.following import Told, follow
 from agentkeep.loop.request import TurnRequest
 from agentkeep.loop.turn import Turn, load
 from agentkeep.store import runs
+from agentkeep.store.database import StoreUnavailableError
+from agentkeep.store.entities import Run
+
+_log: Final = logging.getLogger(__name__)
 
 
 def run(request: TurnRequest, emit: Callable[[Event], None]) -> None:
     """Runs one turn and emits what happens: RunStarted, a MessageCommitted for each message, RunFinished.
 
-    A request that was made before is not run again: its run is read along or, if its driver died, gone on with.
-    Raises what refuses the request (busy, unknown, conflicting key); failures of the run itself are in RunFinished.
+    A request that was made before is not run again: its run is read along or, if its driver died, gone on with; what
+    that run has said so far is emitted too. Raises what refuses the request (busy, unknown, conflicting key) and what
+    keeps it from its end (the store is down, the lease was lost); failures of the run itself are in RunFinished.
     """
+    told = Told(emit)
     while True:
         accepted = accept(request)
+        told(RunStarted(accepted.run.id))
         if isinstance(accepted, Held):
-            emit(RunStarted(accepted.run.id))
-            driver.drive(_load(accepted), request.deadline, emit)
+            _drive(accepted, request.deadline, told)
             return
-        emit(RunStarted(accepted.run.id))
-        if follow(accepted.run, emit) is None:
+        if follow(accepted.run, request.deadline, told) is None:
             return
+
+
+def _drive(held: Held, deadline: float | None, emit: Callable[[Event], None]) -> None:
+    turn = _load(held)
+    for message in turn.committed:
+        emit(MessageCommitted(message))
+    driver.drive(turn, deadline, emit)
 
 
 def _load(held: Held) -> Turn:
     try:
-        return load(held.agent, held.state, held.run, held.system)
+        return load(held.agent, held.state, held.run)
+    except StoreUnavailableError:
+        lease.let_go(held.state)
+        raise
     except Exception:  # whatever broke, the conversation is left free
         closing.close(held.state, held.run, closing.UnforeseenError(held.run.id))
         raise
@@ -40,15 +56,23 @@ def _load(held: Held) -> Turn:
 
 def resume_interrupted() -> int:
     """Goes on with the tenant's runs whose driver is dead; gives their number. One machine does this when it starts."""
-    resumed = 0
-    for run_id in runs.active_run_ids():
-        with suppress(NotFoundError):
-            run = runs.get(run_id)
-            taken = take_up(see(run.agent_id, run.conversation), run)
-            if taken is not None:
-                driver.drive(_load(taken), None, _nobody_listens)
-                resumed += 1
-    return resumed
+    return sum(1 for run_id in runs.active_run_ids() if _resume(runs.get(run_id)))
+
+
+def _resume(interrupted: Run) -> bool:
+    try:
+        seen = see(interrupted.agent_id, interrupted.conversation)
+        if not is_orphan(seen.state, interrupted):
+            return False
+        taken = take_up(seen.agent, seen.state, interrupted)
+        if isinstance(taken, Held):
+            _drive(taken, None, _nobody_listens)
+        return isinstance(taken, Held)
+    except NotFoundError:
+        closing.cancel(interrupted)
+    except Exception:  # the border of one run: the others are gone on with
+        _log.exception("%s could not be gone on with.", interrupted.id)
+    return False
 
 
 def _nobody_listens(event: Event) -> None:

@@ -54,7 +54,9 @@ def load() -> None:
 def _client(key: str, base_url: str) -> "Anthropic":
     from anthropic import Anthropic
 
-    return Anthropic(api_key=key, base_url=base_url, max_retries=0)
+    # The SDK sends the key as a bearer token only; other servers of this shape may still read the older header.
+    older = {} if base_url == DEFAULT_ADDRESS else {"x-api-key": key}
+    return Anthropic(api_key=key, base_url=base_url, max_retries=0, default_headers=older)
 
 
 _clients: ClientCache["Anthropic"] = ClientCache(_client)

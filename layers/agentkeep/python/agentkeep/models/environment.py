@@ -36,6 +36,11 @@ def current_environment() -> Environment:
     return _secrets.environment(secret) if secret else Environment(dict(os.environ))
 
 
+def forget_secrets() -> None:
+    """Read every secret anew at its next use."""
+    _secrets.forget()
+
+
 class _SecretCache:
     """The newest reading of each secret, with the time it was read."""
 
@@ -53,7 +58,6 @@ class _SecretCache:
             return environment
 
     def forget(self) -> None:
-        """Read every secret anew at its next use."""
         with self._lock:
             self._read.clear()
 

@@ -143,9 +143,12 @@ def _turn(
 
 def _user_parts(message: Message) -> Iterable[Part]:
     for part in message.content:
-        text = clean(part.text) if isinstance(part, TextPart) else ""
-        if text.strip():
-            yield TextPart(text=f"<system_message>\n{text}\n</system_message>" if message.role == "system" else text)
+        if isinstance(part, TextPart):
+            text = _text(part)
+            if text and message.role == "system":
+                yield TextPart(text=f"<system_message>\n{text.text}\n</system_message>")
+            elif text:
+                yield text
         elif isinstance(part, ImagePart) and (part.data or part.url):
             yield part
 
@@ -153,13 +156,19 @@ def _user_parts(message: Message) -> Iterable[Part]:
 def _assistant_part(part: Part, own: bool) -> Part | None:
     match part:
         case TextPart():
-            text = clean(part.text)
-            return TextPart(text=text) if text.strip() else None
+            return _text(part)
         case ReasoningPart() if own and part.signature and part.reasoning == clean(part.reasoning):
             return part
         case RedactedReasoningPart() if own and part.data and part.data == clean(part.data):
             return part
     return None
+
+
+def _text(part: TextPart) -> TextPart | None:
+    text = clean(part.text)
+    if not text.strip():
+        return None
+    return part if text == part.text else TextPart(text=text)
 
 
 def _paired(call: ToolCall, result: ToolReturn | None, kept: Sequence[Part | None], ids: "_CallIds") -> PairedCall:

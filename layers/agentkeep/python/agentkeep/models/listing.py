@@ -4,7 +4,7 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -51,7 +51,7 @@ def list_models() -> list[ModelInfo]:
 
     A provider that is down or refuses its key is represented by the well-known models of the catalog.
     """
-    return [info for listed in _providers() for info in _models(listed)] + [DEMO]
+    return [*_all_models(_providers()), DEMO]
 
 
 def list_embedding_models() -> list[EmbeddingInfo]:
@@ -60,21 +60,19 @@ def list_embedding_models() -> list[EmbeddingInfo]:
 
 
 def find_model(handle: str) -> ModelInfo:
-    """The model with this handle.
+    """The model with this handle. Asks only its provider.
 
-    Raises UnknownModelError when its provider is not set up here, or lists its models without this one. A model of a
+    Raises UnknownModelError when the provider is not set up here, or lists its models without this one. A model of a
     provider that cannot be asked just now is taken at its word.
     """
-    providers = _providers()
-    models = [info for listed in providers for info in _models(listed)] + [DEMO]
-    found = next((info for info in models if info.handle == handle), None)
+    prefix, _, name = handle.partition("/")
+    listed = _providers(prefix)
+    found = next((info for info in [*_all_models(listed), DEMO] if info.handle == handle), None)
     if found:
         return found
-    prefix, _, name = handle.partition("/")
-    unasked = next((listed for listed in providers if listed.provider == prefix and listed.entries is None), None)
-    if unasked is None or not name:
-        raise UnknownModelError(handle, [info.handle for info in models])
-    return _info(unasked, {"id": name})
+    if not name or not listed or listed[0].entries is not None:
+        raise UnknownModelError(handle, [info.handle for info in list_models()])
+    return _info(listed[0], {"id": name})
 
 
 def forget_models() -> None:
@@ -82,14 +80,19 @@ def forget_models() -> None:
     _lists.forget()
 
 
-def _providers() -> list[Listed]:
+def _providers(only: str | None = None) -> list[Listed]:
+    """The providers that are set up here with their lists, or only the one of this name."""
     try:
         environment = current_environment()
     except ModelError as error:
         _logger.warning("no provider keys: %s", error.message)
         return []
-    listed = (_openai(environment), _anthropic(environment))
-    return [provider for provider in listed if provider is not None]
+    asked = (list_of(environment) for name, list_of in _LISTS.items() if only in (None, name))
+    return [listed for listed in asked if listed is not None]
+
+
+def _all_models(providers: Sequence[Listed]) -> list[ModelInfo]:
+    return [info for listed in providers for info in _models(listed)]
 
 
 def _openai(environment: Environment) -> Listed | None:
@@ -109,6 +112,9 @@ def _anthropic(environment: Environment) -> Listed | None:
     headers = {"x-api-key": anthropic_provider.api_key(environment), "anthropic-version": "2023-06-01"}
     entries = _lists.entries("anthropic", f"{endpoint.rstrip('/')}/v1/models?limit=1000", headers)
     return Listed("anthropic", endpoint, entries)
+
+
+_LISTS: Final[Mapping[str, Callable[[Environment], Listed | None]]] = {"openai": _openai, "anthropic": _anthropic}
 
 
 def _created(entry: dict[str, Any]) -> float:

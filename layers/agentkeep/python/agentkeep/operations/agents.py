@@ -1,6 +1,6 @@
 """Agents: create, read, list, change, delete."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from agentkeep import clock
@@ -9,7 +9,7 @@ from agentkeep.api.requests.agents import CountAgents, CreateAgent, ListAgents, 
 from agentkeep.ids import new as new_id
 from agentkeep.operations import new_agent
 from agentkeep.operations.agent_details import details, details_of_many
-from agentkeep.operations.context_window import window_of_messages
+from agentkeep.operations.context_window import window_writes
 from agentkeep.operations.opening import open_conversation
 from agentkeep.operations.revising import revise
 from agentkeep.store import agents as agent_store
@@ -62,18 +62,13 @@ def everything_of(agent_id: str) -> AgentParts:
 
 def page(query: ListAgents) -> list[AgentParts]:
     """One page of agents."""
-    return _many(agent_store.page(query.filters(), query.page(), query.ordering), query.included())
+    return details_of_many(agent_store.page(query.filters(), query.page(), query.ordering), query.included())
 
 
 def page_of_block(block_id: str, query: ListBlockAgents) -> list[AgentParts]:
     """One page of the agents that carry a block."""
     block_store.get(block_id)
-    return _many(agent_store.page_of_block(block_id, query.page()), query.included())
-
-
-def _many(agent_ids: Sequence[str], include: frozenset[str]) -> list[AgentParts]:
-    found = agent_store.get_many(agent_ids)
-    return details_of_many([found[agent_id] for agent_id in agent_ids if agent_id in found], include)
+    return details_of_many(agent_store.page_of_block(block_id, query.page()), query.included())
 
 
 def count(query: CountAgents) -> int:
@@ -93,14 +88,13 @@ def update(agent_id: str, request: UpdateAgent) -> AgentParts:
     def attempt() -> Agent:
         old = agent_store.get(agent_id)
         new = _updated(old, request)
+        window = [] if request.message_ids is None else window_writes(agent_id, request.message_ids)
         secrets = request.given("secrets", "tool_exec_environment_variables")
         kept = [agent_store.secrets_write(agent_id, _sealed(secrets))] if secrets else []
-        database.transact_all([*agent_store.update_writes(old, new), *kept], "first")
+        database.transact_all([*window, *kept, *agent_store.update_writes(old, new)], "first")
         return new
 
     agent = revise(attempt)
-    if request.message_ids is not None:
-        window_of_messages(agent, request.message_ids)
     _record_run(agent_id, request)
     return details(agent, EVERYTHING)
 

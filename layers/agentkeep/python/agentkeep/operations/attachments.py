@@ -12,6 +12,7 @@ from agentkeep.operations.revising import revise
 from agentkeep.store import agents as agent_store
 from agentkeep.store import blocks as block_store
 from agentkeep.store import database
+from agentkeep.store.database import Write
 from agentkeep.store.entities import Agent, Block
 from agentkeep.store.pages import PageRequest, take_of
 from agentkeep.tools.definition import BuiltinTool
@@ -25,7 +26,7 @@ def blocks(agent_id: str) -> list[Block]:
 
 def page_of_blocks(agent_id: str, query: ListAgentBlocks) -> list[Block]:
     """One page of an agent's blocks by creation."""
-    return take_of(blocks(agent_id), query.page(), lambda found: found.id, lambda cursor: block_store.get(cursor).id)
+    return take_of(blocks(agent_id), query.page(), lambda found: found.id, block_store.place)
 
 
 def block(agent_id: str, label: str) -> Block:
@@ -38,24 +39,18 @@ def block(agent_id: str, label: str) -> Block:
 
 def update_block(agent_id: str, label: str, request: UpdateBlock) -> Block:
     """The agent's block with a label, with what the request gives."""
-    found = block(agent_id, label)
-    if request.label and request.label != label:
-        others = [other for other in blocks(agent_id) if other.id != found.id]
-        renamed = found.model_copy(update={"label": request.label})
-        new_agent.refuse_repeated_labels([*others, renamed])
-    return block_operations.update(found.id, request)
+    return block_operations.update(block(agent_id, label).id, request)
 
 
 def attach_block(agent_id: str, block_id: str) -> Agent:
     """Puts a block on an agent; one that is there already stays once."""
 
     def change(agent: Agent) -> list[str]:
-        if block_id not in agent.block_ids:
-            new_agent.refuse_repeated_labels(new_agent.existing_blocks([*agent.block_ids, block_id]))
+        carried = block_store.get_many(other for other in agent.block_ids if other != block_id)
+        new_agent.refuse_repeated_labels([*carried.values(), block_store.get(block_id)])
         return [*agent.block_ids, block_id]
 
-    block_store.get(block_id)
-    return _change(agent_id, "block_ids", change)
+    return _change(agent_id, "block_ids", change, block_store.there_check(block_id))
 
 
 def detach_block(agent_id: str, block_id: str) -> Agent:
@@ -80,14 +75,14 @@ def _without(identifiers: Sequence[str], identifier: str, kind: str) -> list[str
     return [other for other in identifiers if other != identifier]
 
 
-def _change(agent_id: str, field: str, change: Callable[[Agent], Sequence[str]]) -> Agent:
+def _change(agent_id: str, field: str, change: Callable[[Agent], Sequence[str]], *checks: Write) -> Agent:
     def attempt() -> Agent:
         old = agent_store.get(agent_id)
         wanted = list(dict.fromkeys(change(old)))
         if wanted == getattr(old, field):
             return old
         new = revised(old, **{field: wanted})
-        database.transact_all(agent_store.update_writes(old, new), "first")
+        database.transact_all([*checks, *agent_store.update_writes(old, new)], "first")
         return new
 
     return revise(attempt)

@@ -10,6 +10,7 @@ from agentkeep.store import blocks as block_store
 from agentkeep.store import database
 from agentkeep.store.blocks import Cause, touched
 from agentkeep.store.entities import Block, BlockVersion
+from agentkeep.store.pages import MOST_AT_ONCE, chunks
 from agentkeep.tenancy.context import current_caller
 
 
@@ -23,7 +24,7 @@ class NothingToUndoError(BadRequestError):
 def create(request: CreateBlock) -> Block:
     """A new block, version 1."""
     block = new_agent.new_block(request, clock.now())
-    database.transact(list(block_store.create_writes(block, current_caller.get().principal)))
+    database.transact_all(block_store.create_writes(block, current_caller.get().principal), "last")
     return block
 
 
@@ -40,8 +41,18 @@ def update(block_id: str, request: UpdateBlock) -> Block:
 def _write(block: Block, cause: Cause, **changes: object) -> Block:
     caller = current_caller.get().principal
     new = Block.model_validate(touched(block, clock.now(), caller, **changes).model_dump())
-    database.transact(list(block_store.update_writes(block, new, caller, cause)))
+    if new.label != block.label:
+        _refuse_taken_label(new)
+    database.transact_all(block_store.update_writes(block, new, caller, cause), "first")
     return new
+
+
+def _refuse_taken_label(renamed: Block) -> None:
+    """Raises RepeatedLabelError if an agent that carries the block has another one with its new label."""
+    for agents in chunks(agent_store.carrying(renamed.id), MOST_AT_ONCE):
+        for agent in agent_store.get_many(agents).values():
+            others = block_store.get_many(other for other in agent.block_ids if other != renamed.id)
+            new_agent.refuse_repeated_labels([*others.values(), renamed])
 
 
 def undo(block_id: str, request: UndoBlock) -> Block:

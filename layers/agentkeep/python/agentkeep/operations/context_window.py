@@ -1,10 +1,11 @@
-"""The context window from outside a turn: what it holds, resetting it, choosing it, compiling the system message anew."""
+"""The context window from outside a turn: what it holds, resetting and choosing it, compiling the system message."""
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from agentkeep import clock
 from agentkeep.api.render.context import ContextParts
-from agentkeep.errors import ConversationBusyError, NotFoundError
+from agentkeep.errors import BadRequestError, ConversationBusyError
 from agentkeep.loop import lease
 from agentkeep.loop.accept import close_dead, see
 from agentkeep.loop.turn import compiled, tool_schemas
@@ -16,7 +17,21 @@ from agentkeep.store import blocks as block_store
 from agentkeep.store import conversations, database, messages
 from agentkeep.store.content import Message
 from agentkeep.store.conversations import State
+from agentkeep.store.database import Write
 from agentkeep.store.entities import Agent, Block, Segment, Window
+
+MAX_SEGMENTS: Final = 100
+"""Stretches of history in a window; each is one query of every turn."""
+
+
+class ScatteredWindowError(BadRequestError):
+    """The messages of a window lie in too many places of the history."""
+
+    def __init__(self, stretches: int) -> None:
+        super().__init__(
+            f"message_ids: these messages make {stretches} separate stretches of the history; {MAX_SEGMENTS} fit."
+            " Send messages that follow each other."
+        )
 
 
 def overview(agent_id: str, conversation: str | None) -> ContextParts:
@@ -74,29 +89,23 @@ def reset(agent_id: str, *, with_initial_messages: bool) -> None:
         drafts = initial_messages(seen.agent, None, now) if with_initial_messages else []
         opening = placed(drafts, seen.agent, agent_id, state.next_seq, now)
         segments = [Segment(conversation=agent_id, first=state.next_seq)]
-        _replace_window(state, segments, opening)
+        database.transact(_window_writes(state, segments, opening))
 
     revise(attempt)
 
 
-def window_of_messages(agent: Agent, message_ids: Sequence[str]) -> None:
-    """Makes exactly these messages the context window of an agent's default conversation; new ones follow them."""
+def window_writes(agent_id: str, message_ids: Sequence[str]) -> list[Write]:
+    """The writes that make exactly these messages the window of an agent's default conversation; new ones follow them.
 
-    def attempt() -> None:
-        state = _idle(conversations.get(agent.id))
-        chosen = [identifier for identifier in message_ids if identifier != state.conversation.system_message_id]
-        places = [_place(agent, identifier) for identifier in chosen]
-        following = Segment(conversation=agent.id, first=state.next_seq)
-        _replace_window(state, [*_segments(places), following], [])
-
-    revise(attempt)
-
-
-def _place(agent: Agent, message_id: str) -> tuple[str, int]:
-    message = messages.get(message_id)
-    if message.agent_id != agent.id:
-        raise NotFoundError("Message", message_id)
-    return message.conversation, message.seq
+    Raises NotFoundError for a message that is not the agent's, ConversationBusyError while a turn runs.
+    """
+    state = _idle(conversations.get(agent_id))
+    chosen = [identifier for identifier in message_ids if identifier != state.conversation.system_message_id]
+    places = [(conversation, seq) for conversation, seq in messages.locate_many(chosen, agent_id) if seq > 0]
+    segments = list(_segments(places))
+    if len(segments) > MAX_SEGMENTS:
+        raise ScatteredWindowError(len(segments))
+    return _window_writes(state, [*segments, Segment(conversation=agent_id, first=state.next_seq)], [])
 
 
 def _segments(places: Sequence[tuple[str, int]]) -> Iterator[Segment]:
@@ -122,7 +131,7 @@ def _idle(state: State) -> State:
     return state
 
 
-def _replace_window(state: State, segments: Sequence[Segment], opening: Sequence[Message]) -> None:
+def _window_writes(state: State, segments: Sequence[Segment], opening: Sequence[Message]) -> list[Write]:
     window = Window(segments=list(segments), compiled_from=state.window.compiled_from)
     reset_window = conversations.reset_write(state, window, state.next_seq + len(opening))
-    database.transact([reset_window, *(write for message in opening for write in messages.put_writes(message))])
+    return [reset_window, *(write for message in opening for write in messages.put_writes(message))]

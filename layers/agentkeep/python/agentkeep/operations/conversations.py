@@ -93,22 +93,25 @@ def page(query: ListConversations) -> list[ConversationDetails]:
     """One page of named conversations. Their message ids are not read: None of them costs a read of its own."""
     if query.agent_id:
         agent_store.get(query.agent_id)
-    known: dict[str, bool] = {}
+    alive: dict[str, bool] = {}
 
-    def keep(state: State) -> bool:
-        conversation = state.conversation
-        if conversation.hidden and not query.show_hidden:
-            return False
-        if query.archive_status != "all" and conversation.archived != (query.archive_status == "archived"):
-            return False
-        if query.summary_search and query.summary_search.lower() not in (conversation.summary or "").lower():
-            return False
-        if conversation.agent_id not in known:
-            known[conversation.agent_id] = bool(agent_store.get_many([conversation.agent_id]))
-        return known[conversation.agent_id]
+    def keep(found: Sequence[State]) -> Sequence[State]:
+        fitting = [state for state in found if _fits(state.conversation, query)]
+        asked = {state.conversation.agent_id for state in fitting} - alive.keys()
+        known = agent_store.get_many(asked)
+        alive.update((agent_id, agent_id in known) for agent_id in asked)
+        return [state for state in fitting if alive[state.conversation.agent_id]]
 
     states = conversation_store.page(query.agent_id, query.page(), query.order_by, keep)
     return [ConversationDetails(state, []) for state in states]
+
+
+def _fits(conversation: Conversation, query: ListConversations) -> bool:
+    if conversation.hidden and not query.show_hidden:
+        return False
+    if query.archive_status != "all" and conversation.archived != (query.archive_status == "archived"):
+        return False
+    return not query.summary_search or query.summary_search.lower() in (conversation.summary or "").lower()
 
 
 def update(conversation_id: str, agent_id: str | None, request: UpdateConversation) -> ConversationDetails:
@@ -131,10 +134,9 @@ def update(conversation_id: str, agent_id: str | None, request: UpdateConversati
 
 
 def delete(conversation_id: str) -> None:
-    """Deletes a conversation; a turn that runs in it commits nothing more. An agent's default one goes with the agent."""
+    """Deletes a conversation; a turn that runs in it commits nothing more. The default one goes with the agent."""
     if not conversation_id.startswith("conv-"):
         raise BadRequestError(
             "An agent's default conversation is deleted with the agent; PATCH reset-messages empties it."
         )
-    state = resolve(conversation_id, None)
-    revise(lambda: database.transact(list(conversation_store.delete_writes(state))))
+    revise(lambda: database.transact(list(conversation_store.delete_writes(resolve(conversation_id, None)))))

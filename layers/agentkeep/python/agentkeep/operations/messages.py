@@ -40,26 +40,20 @@ def of_tenant(query: ListAllMessages) -> list[Json]:
     view = query.view()
     if query.conversation_id is not None:
         return _of_conversation(resolve(query.conversation_id, None).conversation.id, view, query.page())
-    shown = _shown_by(view)
-    alive: dict[str, bool] = {}
-
-    def keep(message: Message) -> bool:
-        if message.agent_id not in alive:
-            alive[message.agent_id] = bool(agents.get_many([message.agent_id]))
-        return alive[message.agent_id] and shown(message)
-
-    return view.show_all(messages.page_of_tenant(query.page(), keep))
+    return view.show_all(messages.page_of_tenant(query.page(), _shown_by(view)))
 
 
 def of_run(run_id: str, query: ListRunMessages) -> list[Json]:
     """One page of the messages a run committed, its input among them."""
     run = runs.get(run_id)
+    resolve(run.conversation, None)
     return _of_stretch(run.conversation, run.first_seq, run.last_seq, query)
 
 
 def of_step(step_id: str, query: ListRunMessages) -> list[Json]:
     """One page of the messages a step committed."""
     step = runs.get_step(step_id)
+    resolve(step.conversation, None)
     return _of_stretch(step.conversation, step.first_seq, step.last_seq, query)
 
 
@@ -82,6 +76,8 @@ def _shown_by(view: MessageView) -> Callable[[Message], bool]:
 def retrieve(message_id: str) -> list[Json]:
     """The entries of one message."""
     message = messages.get(message_id)
-    if not agents.get_many([message.agent_id]):
-        raise NotFoundError("Message", message_id)
+    try:
+        resolve(message.conversation, None)
+    except NotFoundError:
+        raise NotFoundError("Message", message_id) from None
     return MessageView().show(message)

@@ -18,7 +18,7 @@ from agentkeep.tenancy.context import current_caller
 from agentkeep.tools import registry
 
 DEFAULT_CONTEXT_WINDOW: Final = 128_000
-"""What an agent of a model with a larger window uses unless told otherwise, as 0.16.7 does: longer contexts cost more."""
+"""What an agent of a model with a larger window uses unless told otherwise, as in 0.16.7: longer contexts cost more."""
 _NEEDS: Final = {"identity_ids": "Identity", "source_ids": "Source", "folder_ids": "Folder"}
 
 

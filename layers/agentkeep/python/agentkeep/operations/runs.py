@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 from agentkeep.api.requests.runs import ListActiveRuns, ListRuns, ListRunSteps, ListSteps, StepFeedback
+from agentkeep.operations.revising import revise
 from agentkeep.store import database, runs
 from agentkeep.store.entities import Run, Step
 from agentkeep.store.pages import PageRequest
@@ -25,7 +26,7 @@ def page(query: ListRuns) -> list[Run]:
     """One page of runs. `conversation_id` may be an agent's id: its default conversation."""
 
     def keep(run: Run) -> bool:
-        if query.statuses and run.status not in query.statuses or query.active and run.status not in _ACTIVE:
+        if (query.statuses and run.status not in query.statuses) or (query.active and run.status not in _ACTIVE):
             return False
         if query.background is not None and run.background != query.background:
             return False
@@ -73,7 +74,7 @@ def _fits(step: Step, query: ListSteps) -> bool:
         return False
     if query.has_feedback is not None and (step.feedback is not None) != query.has_feedback:
         return False
-    if query.tags and not set(query.tags) & set(step.tags) or query.trace_ids:
+    if (query.tags and not set(query.tags) & set(step.tags)) or query.trace_ids:
         return False
     return _within(step.created_at, query.start_date, query.end_date)
 
@@ -86,8 +87,14 @@ def _within(moment: datetime, start: datetime | None, end: datetime | None) -> b
 
 def give_feedback(step_id: str, request: StepFeedback) -> Step:
     """The step with the feedback; none takes it away. Tags are replaced when they are sent."""
-    step = runs.get_step(step_id)
-    tags = step.tags if request.tags is None else request.tags
-    rated = step.model_copy(update={"feedback": request.feedback, "tags": tags})
-    database.write(runs.step_write(rated))
-    return rated
+
+    def rated(step: Step) -> Step:
+        tags = step.tags if request.tags is None else request.tags
+        return step.model_copy(update={"feedback": request.feedback, "tags": tags})
+
+    def attempt() -> Step:
+        step, change = runs.step_change(step_id, rated)
+        database.write(change)
+        return step
+
+    return revise(attempt)

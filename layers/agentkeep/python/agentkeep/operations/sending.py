@@ -109,6 +109,6 @@ def _input(message: Incoming) -> Input:
 def _config(request: SendMessages) -> dict[str, Any]:
     names = {
         "use_assistant_message", "assistant_message_tool_name", "assistant_message_tool_kwarg",
-        "include_return_message_types",
+        "include_return_message_types", "streaming",
     }  # fmt: skip
     return request.model_dump(mode="json", include=names)

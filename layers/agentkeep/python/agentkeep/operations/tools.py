@@ -34,7 +34,7 @@ def count(query: CountTools) -> int:
 
 
 def _fits(tool: BuiltinTool, query: ListTools | CountTools) -> bool:
-    if query.name is not None and tool.name != query.name or query.names and tool.name not in query.names:
+    if (query.name is not None and tool.name != query.name) or (query.names and tool.name not in query.names):
         return False
     if query.tool_ids and tool.id not in query.tool_ids:
         return False

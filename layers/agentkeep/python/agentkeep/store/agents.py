@@ -80,7 +80,7 @@ class AgentFilter:
             return False
         if self.tags and not (all if self.match_all_tags else any)(tag in facets.tags for tag in self.tags):
             return False
-        if self.identity_id and self.identity_id not in facets.identity_ids or self.identifier_keys:
+        if (self.identity_id and self.identity_id not in facets.identity_ids) or self.identifier_keys:
             return False
         return not self.query_text or self.query_text.lower() in facets.name.lower()
 
@@ -289,9 +289,7 @@ def _created(filters: AgentFilter, size: int | None = None) -> Scan[Entry[AgentF
 def _stopped_with(reason: str, found: Iterable[Placed]) -> Iterator[Placed]:
     for chunk in chunks(found, MOST_AT_ONCE):
         known = activities(placed.agent.id for placed in chunk)
-        yield from (
-            placed for placed in chunk if known.get(placed.agent.id, Activity()).last_stop_reason == reason
-        )
+        yield from (placed for placed in chunk if known.get(placed.agent.id, Activity()).last_stop_reason == reason)
 
 
 def _created_place(cursor: str) -> str:
@@ -323,9 +321,7 @@ def _by_last_run(size: int) -> Scan[Placed]:
     """Agents by their newest run; those that never ran come before all others."""
 
     def read(*, forward: bool, start: str | int | None) -> Iterator[Placed]:
-        found = database.query(
-            "entities", _last_runs(), index="gsi1", forward=forward, start=start, page_size=size + 1
-        )
+        found = database.query("entities", _last_runs(), index="gsi1", forward=forward, start=start, page_size=size + 1)
         for chunk in chunks((item["gsi1sk"] for item in found), size):
             agents = get_many(_agent_of(sort) for sort in chunk)
             yield from (Placed(sort, agents[_agent_of(sort)]) for sort in chunk if _agent_of(sort) in agents)
@@ -371,7 +367,7 @@ def page_of_block(block_id: str, request: PageRequest) -> list[Agent]:
 
     def scan(*, forward: bool, start: str | int | None) -> Iterator[Agent]:
         first = None if start is None else str(start)
-        for chunk in chunks(carrying(block_id, forward=forward, start=first, size=request.limit), request.limit):
+        for chunk in chunks(carrying(block_id, forward=forward, start=first, size=request.limit + 1), request.limit):
             yield from get_many(chunk).values()
 
     return take(request, scan, _created_place, lambda agent: agent.id)

@@ -7,7 +7,7 @@ Item shapes (entities table):
 - `block-list` / id, `block-list#label#{digest}` / id, `block-list#tag` / tag NUL id: list items with facets
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -16,10 +16,11 @@ from agentkeep.errors import NotFoundError
 from agentkeep.store import database, keys, listing
 from agentkeep.store.bodies import pack, unpack
 from agentkeep.store.content import Record
-from agentkeep.store.database import Item, Write
+from agentkeep.store.database import Item, TableName, Write
 from agentkeep.store.entities import Block, BlockVersion
+from agentkeep.store.keys import Key
 from agentkeep.store.listing import Entry, Place
-from agentkeep.store.pages import PageRequest, chunks, merged, take
+from agentkeep.store.pages import PageRequest, Scan, chunks, merged, take
 
 Cause = Literal["create", "update", "tool", "undo"]
 
@@ -28,7 +29,6 @@ class BlockFacets(Record):
     """What lists of blocks filter by."""
 
     label: str
-    description: str | None = None
     name: str | None = None
     tags: list[str]
     hidden: bool
@@ -60,13 +60,18 @@ class BlockFilter:
         """Whether a block passes what its facets can tell."""
         if any(getattr(self, name) not in (None, getattr(facets, name)) for name in ("label", "name", "project_id")):
             return False
-        if facets.hidden and not self.show_hidden or self.templates_only and not facets.is_template:
+        if (facets.hidden and not self.show_hidden) or (self.templates_only and not facets.is_template):
             return False
         if self.identity_id or self.identifier_keys:
             return False
         if self.tags and not (all if self.match_all_tags else any)(tag in facets.tags for tag in self.tags):
             return False
-        return _contains(facets.label, self.label_search) and _contains(facets.description, self.description_search)
+        return _contains(facets.label, self.label_search)
+
+    def fits_block(self, block: Block) -> bool:
+        """Whether a block passes what it tells itself: its facets, and the texts that may be too long for those."""
+        searched = _contains(block.description, self.description_search) and _contains(block.value, self.value_search)
+        return searched and self.fits(_facets(block))
 
     @property
     def counts_agents(self) -> bool:
@@ -96,9 +101,20 @@ def get(block_id: str) -> Block:
 
 def get_many(block_ids: Iterable[str]) -> dict[str, Block]:
     """The blocks that exist among the ids, in the order of the ids."""
-    wanted = {keys.entity("block", block_id): block_id for block_id in block_ids}
-    found = database.batch_get(("entities", key) for key in wanted)
-    items = ((block_id, found.get(("entities", key))) for key, block_id in wanted.items())
+    wanted = places(block_ids)
+    return among(database.batch_get(wanted.values()), wanted)
+
+
+def places(block_ids: Iterable[str]) -> dict[str, tuple[TableName, Key]]:
+    """Where blocks are, by id, for reading them together with something else."""
+    return {block_id: ("entities", keys.entity("block", block_id)) for block_id in block_ids}
+
+
+def among(
+    found: Mapping[tuple[TableName, Key], Item], wanted: Mapping[str, tuple[TableName, Key]]
+) -> dict[str, Block]:
+    """The blocks that exist among items read from `places`."""
+    items = ((block_id, found.get(place)) for block_id, place in wanted.items())
     return {block_id: unpack(item, Block) for block_id, item in items if item and not item.get("deleted")}
 
 
@@ -122,6 +138,12 @@ def delete_writes(block: Block) -> Iterator[Write]:
     """The writes that leave a tombstone."""
     yield _replace(block, _item(block) | {"deleted": True})
     yield from listing.changes(block.id, _places(block), {})
+
+
+def there_check(block_id: str) -> Write:
+    """The condition that a block is still there, for the transaction that attaches it."""
+    there = "attribute_exists(pk) AND attribute_not_exists(deleted)"
+    return database.check("entities", keys.entity("block", block_id), there)
 
 
 def _replace(old: Block, item: Item) -> Write:
@@ -163,10 +185,13 @@ def agents_count(block_id: str) -> int:
 
 
 def _places(block: Block) -> Mapping[Place, BlockFacets]:
-    fields = block.model_dump(include=set(BlockFacets.model_fields))
-    facets = BlockFacets.model_validate(fields | {"hidden": bool(block.hidden)})
     places = [Place(listing.list_partition("block")), _by_label(block.label)]
-    return dict.fromkeys(places + [Place(_tags(), tag) for tag in block.tags], facets)
+    return dict.fromkeys(places + [Place(_tags(), tag) for tag in block.tags], _facets(block))
+
+
+def _facets(block: Block) -> BlockFacets:
+    fields = block.model_dump(include=set(BlockFacets.model_fields))
+    return BlockFacets.model_validate(fields | {"hidden": bool(block.hidden)})
 
 
 def _by_label(label: str) -> Place:
@@ -178,52 +203,47 @@ def _tags() -> str:
 
 
 def page(filters: BlockFilter, request: PageRequest) -> list[Block]:
-    """One page of blocks, oldest or newest first."""
+    """One page of blocks, oldest or newest first. Filters read on until the page is full or the list ends."""
 
-    def keep(entries: Iterable[Entry[BlockFacets]]) -> Iterator[Block]:
-        for chunk in chunks(listing.matching(entries, filters.fits), 100):
-            found = get_many(entry.id for entry in chunk)
-            yield from (block for block in found.values() if _fits(block, filters))
+    def keep(found: Iterable[Block]) -> Iterator[Block]:
+        fitting = (block for block in found if filters.fits_block(block))
+        if not filters.counts_agents:
+            return fitting
+        return (block for block in fitting if filters.fits_count(agents_count(block.id)))
 
-    scan = _scan(filters)
-    return _take_blocks(request, scan, keep)
-
-
-def _take_blocks(
-    request: PageRequest,
-    scan: Callable[..., Iterator[Entry[BlockFacets]]],
-    keep: Callable[[Iterable[Entry[BlockFacets]]], Iterator[Block]],
-) -> list[Block]:
-    def blocks(*, forward: bool, start: str | int | None) -> Iterator[Block]:
-        return keep(scan(forward=forward, start=start))
-
-    return take(request, blocks, _place, lambda block: block.id)
+    return take(request, _loaded(filters, request.limit), place, lambda block: block.id, keep)
 
 
-def _fits(block: Block, filters: BlockFilter) -> bool:
-    if not _contains(block.value, filters.value_search):
-        return False
-    return not filters.counts_agents or filters.fits_count(agents_count(block.id))
+def _loaded(filters: BlockFilter, size: int) -> Scan[Block]:
+    """The blocks of list items that fit. One that was deleted since its list item was read is left out."""
+    entries = _scan(filters, size)
+
+    def read(*, forward: bool, start: str | int | None) -> Iterator[Block]:
+        fitting = (entry for entry in entries(forward=forward, start=start) if filters.fits(entry.facets))
+        for chunk in chunks(fitting, size):
+            yield from get_many(entry.id for entry in chunk).values()
+
+    return read
 
 
 def count(filters: BlockFilter) -> int:
     """How many blocks pass what their facets can tell."""
-    entries = _scan(filters)(forward=True, start=None)
-    return sum(1 for _ in listing.matching(entries, filters.fits))
+    return sum(1 for entry in _scan(filters)(forward=True, start=None) if filters.fits(entry.facets))
 
 
-def _scan(filters: BlockFilter) -> Callable[..., Iterator[Entry[BlockFacets]]]:
+def _scan(filters: BlockFilter, size: int | None = None) -> Scan[Entry[BlockFacets]]:
     if filters.label is not None:
-        return listing.scan(_by_label(filters.label), BlockFacets)
+        return listing.scan(_by_label(filters.label), BlockFacets, size)
     if filters.tags and filters.match_all_tags:
-        return listing.scan(Place(_tags(), filters.tags[0]), BlockFacets)
+        return listing.scan(Place(_tags(), filters.tags[0]), BlockFacets, size)
     if filters.tags:
-        scans = [listing.scan(Place(_tags(), tag), BlockFacets) for tag in filters.tags]
+        scans = [listing.scan(Place(_tags(), tag), BlockFacets, size) for tag in dict.fromkeys(filters.tags)]
         return lambda *, forward, start: merged(scans, lambda entry: entry.id, forward=forward, start=start)
-    return listing.scan(Place(listing.list_partition("block")), BlockFacets)
+    return listing.scan(Place(listing.list_partition("block")), BlockFacets, size)
 
 
-def _place(cursor: str) -> str:
+def place(cursor: str) -> str:
+    """Where a block stands in lists by creation, also a deleted one. Raises NotFoundError for one never seen."""
     if database.get("entities", keys.entity("block", cursor)) is None:
         raise NotFoundError("Block", cursor)
     return cursor

@@ -1,4 +1,4 @@
-"""What a conversation is made of: messages, their parts, tool calls and tool returns, in one form for every provider."""
+"""What a conversation is made of: messages, their parts, tool calls and returns, in one form for every provider."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal

@@ -7,7 +7,7 @@ Item shapes (entities table):
 - `agent-conversations#{agent}` / id and `conversations` / id: list items of named conversations
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
@@ -130,12 +130,14 @@ def _place(moment: datetime | None, conversation_id: str) -> str:
 
 def update_write(old: State, new: Conversation) -> Write:
     """The write of a user's update; it touches nothing that turns write."""
-    expression = "SET #data = :data, version = :next"
-    values: Item = {"data": pack(new)["data"], "next": old.version + 1, "version": old.version}
+    body, other = ("data", "claim") if "data" in (packed := pack(new)) else ("claim", "data")
+    expression = f"SET #{body} = :body, version = :next"
+    values: Item = {"body": packed[body], "next": old.version + 1, "version": old.version}
     if not is_default(new) and new.last_message_at != old.conversation.last_message_at:
         places = _index_places(replace(old, conversation=new, last_message_at=new.last_message_at))
         expression += ", gsi1sk = :place, gsi2sk = :place"
         values["place"] = places["gsi1sk"]
+    expression += f" REMOVE #{other}"
     condition = "version = :version AND attribute_not_exists(deleted)"
     return database.update("entities", keys.entity("conversation", new.id), expression, condition, **values)
 
@@ -201,16 +203,18 @@ def renew(conversation_id: str, fence: int, until: int) -> None:
     )
 
 
-def turn_write(state: State, *, until: int, taking_over: bool = False) -> Write:
-    """The write of a turn's commit under its fence. `until` 0 releases the lease.
+def turn_write(before: State, state: State, *, until: int, taking_over: bool = False) -> Write:
+    """The write of a turn's commit, which leads from `before` to `state`. `until` 0 releases the lease.
 
-    `taking_over`: the commit is made in place of a holder whose lease ran out, as `state` showed it.
+    Conditional on the fence and on the sequence: a holder that never learned of its own commit writes over none of it.
+    `taking_over`: the commit is made in place of a holder whose lease ran out, as `before` shows it.
     """
     values: Item = {
         "next": state.next_seq,
         "window": state.window.model_dump_json(),
         "until": until,
-        "fence": state.fence,
+        "fence": before.fence,
+        "seq": before.next_seq,
     }
     expression = "SET next_seq = :next, #window = :window, lease_until = :until"
     moments = {"last_message_at": state.last_message_at, "last_run_completion": state.last_run_completion}
@@ -224,11 +228,11 @@ def turn_write(state: State, *, until: int, taking_over: bool = False) -> Write:
         values |= {"message": places["gsi1sk"], "ran": places["gsi3sk"]}
     if until == 0:
         expression += " REMOVE lease_owner, run_id"
-    condition = "fence = :fence AND attribute_not_exists(deleted)"
+    condition = "fence = :fence AND next_seq = :seq AND attribute_not_exists(deleted)"
     if taking_over:
         expression = expression.replace("SET ", "SET fence = :taken, ", 1)
         condition += " AND lease_until = :seen"
-        values |= {"taken": state.fence + 1, "seen": state.lease_until}
+        values |= {"taken": before.fence + 1, "seen": before.lease_until}
     key = keys.entity("conversation", state.conversation.id)
     return database.update("entities", key, expression, condition, **values)
 
@@ -239,18 +243,20 @@ def has_named(agent_id: str) -> bool:
     return next(database.query("entities", pk, page_size=1), None) is not None
 
 
-def page(agent_id: str | None, request: PageRequest, order: Order, keep: Callable[[State], bool]) -> list[State]:
-    """One page of the named conversations of an agent, or of the tenant."""
+def page(
+    agent_id: str | None, request: PageRequest, order: Order, keep: Callable[[Sequence[State]], Sequence[State]]
+) -> list[State]:
+    """One page of the named conversations of an agent, or of the tenant. `keep` sees them in groups."""
     pk = keys.partition("agent-conversations", agent_id) if agent_id else keys.partition("conversations")
     index = _index(order, agent_id is not None)
 
     def scan(*, forward: bool, start: str | int | None) -> Iterator[tuple[str, State]]:
-        found = database.query("entities", pk, index=index, forward=forward, start=start)
-        yield from _load((str(item[f"{index}sk" if index else "sk"]) for item in found), keep)
+        found = database.query("entities", pk, index=index, forward=forward, start=start, page_size=request.limit + 1)
+        yield from _load((str(item[f"{index}sk" if index else "sk"]) for item in found), request.limit, keep)
 
     def place(cursor: str) -> str:
         item = database.get("entities", keys.entity("conversation", cursor))
-        if item is None:
+        if item is None or "gsi1sk" not in item:
             raise NotFoundError("Conversation", cursor)
         return str(item[f"{index}sk"]) if index else cursor
 
@@ -264,10 +270,12 @@ def _index(order: Order, of_agent: bool) -> str | None:
             ("last_run_completion", True): "gsi3", ("last_run_completion", False): "gsi4"}[order, of_agent]  # fmt: skip
 
 
-def _load(places: Iterable[str], keep: Callable[[State], bool]) -> Iterator[tuple[str, State]]:
-    for chunk in chunks(places, 100):
-        states = get_many(place.rpartition("#")[2] for place in chunk)
+def _load(
+    places: Iterable[str], size: int, keep: Callable[[Sequence[State]], Sequence[State]]
+) -> Iterator[tuple[str, State]]:
+    for chunk in chunks(places, size):
+        found = get_many(place.rpartition("#")[2] for place in chunk)
+        kept = {state.conversation.id: state for state in keep(list(found.values()))}
         for place in chunk:
-            state = states.get(place.rpartition("#")[2])
-            if state is not None and keep(state):
+            if state := kept.get(place.rpartition("#")[2]):
                 yield place, state

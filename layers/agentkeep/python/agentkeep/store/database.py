@@ -1,4 +1,4 @@
-"""Reads and writes of DynamoDB items as plain dicts: batches, queries, transactions, and retries of what may be retried.
+"""Reads and writes of DynamoDB items as plain dicts: batches, queries, transactions, retries of what may be retried.
 
 An item is a flat dict of strings, numbers and booleans. The body of a record is one JSON string in `data` (exact for
 floats and unicode, read in one go); what writes are conditional on stands beside it as attributes of its own.
@@ -141,7 +141,7 @@ def query(
     """The items of a partition in order of their sort key, page after page as they are consumed.
 
     `start` excludes itself and all before it in the direction read. Indexes give keys only and may lag. `page_size` is
-    how many items are probably wanted: the first read has as many, each next one twice as many as the one before.
+    how many items are probably wanted: the first read has as many, each next one four times as many.
     """
     attribute = f"{index}sk" if index else "sk"
     condition, values = _sort_condition(forward, start, between, prefix)
@@ -159,7 +159,7 @@ def query(
     while True:
         if page_size:
             request["Limit"] = min(page_size, _LARGEST_PAGE)
-            page_size *= 2
+            page_size *= 4
         answer = _call("query", **request)
         for item in map(_plain, answer["Items"]):
             if start is None or _beyond(item[attribute], start, forward):
@@ -251,11 +251,16 @@ def _parts(writes: list[Write], decisive: Literal["first", "last"]) -> list[list
     room = _TRANSACTION_BYTES
     for write in writes:
         room -= write.size
-        if len(parts[-1]) == _TRANSACTION or room < 0 and parts[-1]:
+        if len(parts[-1]) == _TRANSACTION or (room < 0 and parts[-1]):
             parts.append([])
             room = _TRANSACTION_BYTES - write.size
         parts[-1].append(write)
     return parts
+
+
+def fits(writes: Sequence[Write]) -> bool:
+    """Whether one transaction takes all of the writes."""
+    return len(writes) <= _TRANSACTION and sum(write.size for write in writes) <= _TRANSACTION_BYTES
 
 
 def _raise_unless_conflict(error: ClientError) -> None:

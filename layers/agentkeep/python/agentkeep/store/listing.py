@@ -4,7 +4,7 @@ Each list of a kind is a partition whose sort keys end in the entity id, so that
 carries the entity's facets, the few fields that lists filter by, so that filtering reads no entity.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -13,6 +13,7 @@ from agentkeep.store.bodies import pack, unpack
 from agentkeep.store.content import Record
 from agentkeep.store.database import Write
 from agentkeep.store.keys import SEPARATOR, Key
+from agentkeep.store.pages import Scan
 
 F = TypeVar("F", bound=Record)
 
@@ -52,7 +53,7 @@ def changes(identifier: str, old: Mapping[Place, Record], new: Mapping[Place, Re
             yield database.put("entities", place.key(identifier), {"id": identifier, **pack(facets)})
 
 
-def scan(place: Place, facets: type[F], size: int | None = None) -> "Callable[..., Iterator[Entry[F]]]":
+def scan(place: Place, facets: type[F], size: int | None = None) -> Scan[Entry[F]]:
     """A reader of one list; `start` is the id of an entity, `size` how many entries are probably wanted."""
 
     def read(*, forward: bool, start: str | int | None) -> Iterator[Entry[F]]:
@@ -80,11 +81,6 @@ def groups(partition: str, *, forward: bool, start: str | None) -> Iterator[str]
 
 def _edge(group: str, forward: bool) -> str:
     return f"{group}{SEPARATOR}\U0010ffff" if forward else f"{group}{SEPARATOR}"
-
-
-def matching(entries: Iterable[Entry[F]], keep: Callable[[F], bool]) -> Iterator[Entry[F]]:
-    """The entries whose facets fit."""
-    return (entry for entry in entries if keep(entry.facets))
 
 
 def list_partition(kind: str, *parts: str) -> str:

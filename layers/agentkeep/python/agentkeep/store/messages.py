@@ -14,6 +14,7 @@ from agentkeep.store.bodies import pack, unpack
 from agentkeep.store.content import Message
 from agentkeep.store.database import Item, Write
 from agentkeep.store.entities import Segment
+from agentkeep.store.keys import Key
 from agentkeep.store.pages import PageRequest, chunks, merged, take
 
 END = 10**15
@@ -65,6 +66,16 @@ def locate(message_id: str) -> tuple[str, int]:
     return pointer["conversation"], pointer["seq"]
 
 
+def locate_many(message_ids: Iterable[str], agent_id: str) -> list[tuple[str, int]]:
+    """Where the ids of an agent's messages lead, in their order. Raises NotFoundError for another agent's."""
+    wanted = {keys.message_pointer(message_id): message_id for message_id in message_ids}
+    found = _get(("messages", wanted))
+    for key, message_id in wanted.items():
+        if key not in found or found[key]["agent_id"] != agent_id:
+            raise NotFoundError("Message", message_id)
+    return [(found[key]["conversation"], found[key]["seq"]) for key in wanted]
+
+
 def window(segments: Sequence[Segment]) -> list[Message]:
     """The messages of a context window, one query per segment, whatever the length of the history."""
     return [message for segment in segments for message in between(segment.conversation, segment.first, segment.last)]
@@ -89,11 +100,14 @@ def page_of_conversation(
     pk = keys.partition("messages", conversation)
 
     def scan(*, forward: bool, start: str | int | None) -> Iterator[Message]:
-        if start is not None and not bounds[0] <= int(start) <= bounds[1]:
-            return
-        size = min(request.limit + 1, 1000)
-        found = database.query("messages", pk, forward=forward, start=start, between=bounds, page_size=size)
-        yield from (unpack(item, Message) for item in found)
+        low, high = bounds
+        if start is not None and forward:
+            low = max(low, int(start) + 1)
+        elif start is not None:
+            high = min(high, int(start) - 1)
+        if low <= high:
+            found = database.query("messages", pk, forward=forward, between=(low, high), page_size=request.limit)
+            yield from (unpack(item, Message) for item in found)
 
     def place(cursor: str) -> int:
         owner, seq = locate(cursor)
@@ -106,23 +120,22 @@ def page_of_conversation(
 
 def page_of_agent(agent_id: str, request: PageRequest, keep: Callable[[Message], bool]) -> list[Message]:
     """One page of all conversations of an agent, by id; served by an index that may lag."""
-    return _page_of_index(["gsi2"], [_of_agent(agent_id)], request, keep)
+    return _page_of_index([("gsi2", _of_agent(agent_id))], request, keep)
 
 
 def page_of_tenant(request: PageRequest, keep: Callable[[Message], bool]) -> list[Message]:
     """One page of all messages of the tenant, by id; served by an index that may lag."""
-    shards = [_timeline(str(number)) for number in range(keys.SHARDS)]
-    return _page_of_index(["gsi1"] * len(shards), shards, request, keep)
+    return _page_of_index([("gsi1", _timeline(str(shard))) for shard in range(keys.SHARDS)], request, keep)
 
 
 def _page_of_index(
-    indexes: Sequence[str], partitions: Sequence[str], request: PageRequest, keep: Callable[[Message], bool]
+    partitions: Sequence[tuple[str, str]], request: PageRequest, keep: Callable[[Message], bool]
 ) -> list[Message]:
-    scans = [_index_scan(index, pk) for index, pk in zip(indexes, partitions, strict=True)]
+    scans = [_index_scan(index, pk, request.limit + 1) for index, pk in partitions]
 
     def scan(*, forward: bool, start: str | int | None) -> Iterator[Message]:
         first = None if start is None else str(start)
-        return _load(merged(scans, _message_id, forward=forward, start=first), min(request.limit + 1, 100))
+        return _load(merged(scans, _message_id, forward=forward, start=first), request.limit)
 
     def place(cursor: str) -> str:
         locate(cursor)
@@ -131,9 +144,9 @@ def _page_of_index(
     return take(request, scan, place, lambda message: message.id, lambda found: filter(keep, found))
 
 
-def _index_scan(index: str, pk: str) -> Callable[..., Iterator[Item]]:
+def _index_scan(index: str, pk: str, size: int) -> Callable[..., Iterator[Item]]:
     def read(*, forward: bool, start: str | int | None) -> Iterator[Item]:
-        for item in database.query("messages", pk, index=index, forward=forward, start=start, page_size=100):
+        for item in database.query("messages", pk, index=index, forward=forward, start=start, page_size=size):
             yield {"id": item[f"{index}sk"], "pk": item["pk"], "sk": item["sk"]}
 
     return read
@@ -144,12 +157,31 @@ def _message_id(item: Item) -> str:
 
 
 def _load(entries: Iterable[Item], size: int) -> Iterator[Message]:
+    """The messages of index entries, without those that went with their conversation or agent."""
+    alive: dict[Key, bool] = {}
     for chunk in chunks(entries, size):
-        wanted = [keys.Key(entry["pk"], entry["sk"]) for entry in chunk]
-        found = database.batch_get(("messages", key) for key in wanted)
-        for key in wanted:
-            if ("messages", key) in found:
-                yield unpack(found["messages", key], Message)
+        wanted = [Key(entry["pk"], entry["sk"]) for entry in chunk]
+        homes = {keys.entity("conversation", key.pk.rpartition("#")[2]) for key in wanted} - alive.keys()
+        found = _get(("messages", wanted), ("entities", homes))
+        alive |= {key: _is_alive(found.get(key)) for key in homes}
+        loaded = [unpack(found[key], Message) for key in wanted if key in found]
+        agents = {keys.entity("conversation", message.agent_id) for message in loaded} - alive.keys()
+        found = _get(("entities", agents))
+        alive |= {key: _is_alive(found.get(key)) for key in agents}
+        for message in loaded:
+            homes = {keys.entity("conversation", home) for home in (message.conversation, message.agent_id)}
+            if all(alive[home] for home in homes):
+                yield message
+
+
+def _get(*wanted: tuple[database.TableName, Iterable[Key]]) -> dict[Key, Item]:
+    found = database.batch_get((table, key) for table, several in wanted for key in several)
+    return {key: item for (_, key), item in found.items()}
+
+
+def _is_alive(conversation: Item | None) -> bool:
+    """An agent's default conversation is deleted with the agent."""
+    return conversation is not None and not conversation.get("deleted")
 
 
 def newest(conversation: str) -> Iterator[Message]:

@@ -90,11 +90,11 @@ def merged(
 
 
 def chunks(items: Iterable[T], size: int, most: int = MOST_AT_ONCE) -> Iterator[list[T]]:
-    """Lists of `size` items, then twice as many each time up to `most`, read lazily.
+    """Lists of `size` items, then four times as many each time, up to `most`, read lazily.
 
     A page of all that there is reads what it shows; one that looks for a rare match soon reads in large steps.
     """
     iterator = iter(items)
     while chunk := list(islice(iterator, min(size, most))):
         yield chunk
-        size *= 2
+        size *= 4

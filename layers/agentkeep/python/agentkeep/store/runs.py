@@ -75,13 +75,27 @@ def update_write(run: Run) -> Write:
 
 def step_write(step: Step) -> Write:
     """The write of a step; put again when its tools have returned."""
-    item = {
+    return database.put("entities", keys.entity("step", step.id), _step_item(step))
+
+
+def step_change(step_id: str, change: Callable[[Step], Step]) -> tuple[Step, Write]:
+    """A step as `change` makes it, and the write of that, conditional on what was read. Raises NotFoundError."""
+    item = database.get("entities", keys.entity("step", step_id))
+    if item is None:
+        raise NotFoundError("Step", step_id)
+    body = "data" if "data" in item else "claim"
+    new = change(unpack(item, Step))
+    key = keys.entity("step", step_id)
+    return new, database.put("entities", key, _step_item(new), f"#{body} = :seen", seen=item[body])
+
+
+def _step_item(step: Step) -> Item:
+    return {
         **_index("steps", step.id, step.agent_id),
         "gsi3pk": keys.partition("run-steps", step.run_id),
         "gsi3sk": step.id,
         **pack(step),
     }
-    return database.put("entities", keys.entity("step", step.id), item)
 
 
 def _index(kind: str, identifier: str, agent_id: str) -> Item:
@@ -179,11 +193,11 @@ def _page(
     request: PageRequest,
     keep: Callable[[R], bool],
 ) -> list[R]:
-    scans = [_ids(index, pk) for index, pk in partitions]
+    scans = [_ids(index, pk, request.limit + 1) for index, pk in partitions]
 
     def scan(*, forward: bool, start: str | int | None) -> Iterator[R]:
         first = None if start is None else str(start)
-        return _load(kind, model, merged(scans, str, forward=forward, start=first), min(request.limit + 1, 100))
+        return _load(kind, model, merged(scans, str, forward=forward, start=first), request.limit)
 
     def place(cursor: str) -> str:
         _get(kind, cursor, model)
@@ -192,9 +206,9 @@ def _page(
     return take(request, scan, place, lambda entity: entity.id, lambda found: filter(keep, found))
 
 
-def _ids(index: str, pk: str) -> Callable[..., Iterator[str]]:
+def _ids(index: str, pk: str, size: int) -> Callable[..., Iterator[str]]:
     def read(*, forward: bool, start: str | int | None) -> Iterator[str]:
-        found = database.query("entities", pk, index=index, forward=forward, start=start, page_size=200)
+        found = database.query("entities", pk, index=index, forward=forward, start=start, page_size=size)
         return (item[f"{index}sk"] for item in found)
 
     return read

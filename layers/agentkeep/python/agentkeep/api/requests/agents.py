@@ -1,6 +1,5 @@
 """Requests about agents: create, update, list, and what hangs on one agent."""
 
-from datetime import datetime
 from typing import Annotated, Final, Literal
 from zoneinfo import ZoneInfo
 
@@ -22,10 +21,12 @@ from agentkeep.api.requests.fields import (
     Json,
     LegacyPage,
     MessageId,
+    Moment,
     Name,
     Order,
     Page,
     Query,
+    Reference,
     SourceId,
     Tags,
     ToolId,
@@ -102,9 +103,9 @@ class _AgentFields(Body):
     secrets: dict[str, str] | None = None
     tool_exec_environment_variables: dict[str, str] | None = None
     hidden: Boolean | None = None
-    project_id: str | None = None
-    template_id: str | None = None
-    base_template_id: str | None = None
+    project_id: Reference | None = None
+    template_id: Reference | None = None
+    base_template_id: Reference | None = None
 
 
 class CreateAgent(_AgentFields):
@@ -127,7 +128,7 @@ class UpdateAgent(_AgentFields):
     """The body of agents.update; only what `given()` holds is changed."""
 
     message_ids: list[MessageId] | None = None
-    last_run_completion: datetime | None = None
+    last_run_completion: Moment | None = None
     last_run_duration_ms: Integer | None = None
     last_stop_reason: StopReason | None = None
 
@@ -155,7 +156,7 @@ _OLDER_INCLUDES: Final = {"memory": "agent.blocks", "tool_exec_environment_varia
 
 class _AgentFilterQuery(Query):
     name: str | None = None
-    tags: list[str] = Field(default_factory=list)
+    tags: Tags = Field(default_factory=list)
     match_all_tags: bool = False
     query_text: str | None = None
     project_id: str | None = None

@@ -15,6 +15,7 @@ from agentkeep.api.requests.fields import (
     Name,
     Order,
     Query,
+    Reference,
     Tags,
     limit_field,
 )
@@ -27,11 +28,11 @@ class _BlockFields(Body):
     tags: Tags | None = None
     hidden: Boolean | None = None
     name: Name | None = Field(default=None, validation_alias=AliasChoices("template_name", "name"))
-    project_id: str | None = None
-    template_id: str | None = None
-    base_template_id: str | None = None
-    deployment_id: str | None = None
-    entity_id: str | None = None
+    project_id: Reference | None = None
+    template_id: Reference | None = None
+    base_template_id: Reference | None = None
+    deployment_id: Reference | None = None
+    entity_id: Reference | None = None
 
 
 class CreateBlock(_BlockFields):
@@ -66,14 +67,14 @@ class BlockHistory(Query):
     """The query of our blocks history: the newest versions, or those before one."""
 
     limit: int = limit_field(50)
-    before_version: int | None = Field(default=None, ge=1)
+    before_version: int | None = Field(default=None, ge=1, le=10**9)
 
 
 class _BlockFilterQuery(Query):
     label: str | None = None
     name: str | None = None
     templates_only: bool = False
-    tags: list[str] = Field(default_factory=list)
+    tags: Tags = Field(default_factory=list)
     match_all_tags: bool = False
     project_id: str | None = None
     show_hidden_blocks: bool = False

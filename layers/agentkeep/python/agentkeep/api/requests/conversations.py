@@ -1,9 +1,8 @@
 """Requests about conversations."""
 
-from datetime import datetime
 from typing import Literal
 
-from agentkeep.api.requests.fields import AgentId, Body, Boolean, ContextWindow, Handle, Json, Page, Query
+from agentkeep.api.requests.fields import AgentId, Body, Boolean, ContextWindow, Handle, Json, Moment, Page, Query
 from agentkeep.store.conversations import Order as ConversationOrder
 
 
@@ -27,7 +26,7 @@ class UpdateConversation(_ConversationFields):
     """The body of conversations.update; only what `given()` holds is changed."""
 
     archived: Boolean | None = None
-    last_message_at: datetime | None = None
+    last_message_at: Moment | None = None
 
 
 class ConversationAgent(Query):

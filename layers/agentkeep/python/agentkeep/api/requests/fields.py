@@ -80,6 +80,9 @@ MessageId = Annotated[str, identifier("message")]
 ConversationId = Annotated[str, identifier("conv", "agent", "default")]
 IdentityId = Annotated[str, identifier("identity")]
 SourceId = Annotated[str, identifier("source")]
+Cursor = Annotated[str, StringConstraints(max_length=256)]
+Reference = Annotated[str, StringConstraints(max_length=256)]
+"""The id of something that is kept elsewhere: a project, a template."""
 Handle = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=512)]
 Order = Literal["asc", "desc"]
 
@@ -100,8 +103,8 @@ class Page(Query):
 
     limit: int = limit_field(50)
     order: Order = "desc"
-    after: str | None = None
-    before: str | None = None
+    after: Cursor | None = None
+    before: Cursor | None = None
 
     @property
     def descending(self) -> bool:
@@ -153,6 +156,15 @@ def _moment(end_of_day: bool) -> Callable[[object], object]:
     return parse
 
 
+def _in_utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except OverflowError:
+        raise ValueError("should be a time between the years 1 and 9999 in UTC") from None
+
+
+Moment = Annotated[datetime, AfterValidator(_in_utc)]
+"""A time in UTC; one that comes without a zone is taken for that."""
 Since = Annotated[datetime, BeforeValidator(_moment(end_of_day=False))]
 Until = Annotated[datetime, BeforeValidator(_moment(end_of_day=True))]
 """ISO 8601; a date alone is the whole day, in UTC. A plus sign that arrived as a space is one again."""

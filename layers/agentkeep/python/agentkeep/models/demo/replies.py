@@ -31,7 +31,7 @@ def _done(scene: Scene) -> list[str]:
         stored.setdefault(done.label, []).extend(done.text.splitlines())
     failed = [done for done in scene.done if done.answer.status == "error"]
     return [
-        *(f'Stored in "{label}": {_listed(lines)}' for label, lines in stored.items() if lines),
+        *(f'Stored in "{label}":{_listed(lines)}' for label, lines in stored.items() if lines),
         *(f'Removed from "{done.label}".' for done in written if not done.text),
         *(f'I could not write to "{done.label}": {_first_line(done.answer)}' for done in failed),
     ]
@@ -39,7 +39,7 @@ def _done(scene: Scene) -> list[str]:
 
 def _listed(lines: Sequence[str]) -> str:
     if len(lines) <= _SHORT and not any(line.startswith("- ") for line in lines):
-        return "; ".join(lines)
+        return f" {'; '.join(lines)}"
     return "\n" + "\n".join(lines)
 
 

@@ -16,6 +16,9 @@ from agentkeep.models.history import arguments_text
 from agentkeep.models.interface import ModelRequest
 from agentkeep.store.content import Message, TextPart, ToolCall, ToolReturn, ToolSchema
 
+RECENT: Final = 100
+"""How many of the newest messages this model looks back."""
+
 _ORDER = re.compile(r"^(?:add|put|write|append|insert|forget|update|read|review)\b", re.IGNORECASE)
 _REMINDER = re.compile(r"<(?P<tag>system[-_]\w+)>.*?</(?P=tag)>", re.DOTALL)
 _AUTOMATIC: Final = ("login", "heartbeat", "system_alert")
@@ -60,8 +63,8 @@ class Scene:
 
     @cached_property
     def said(self) -> list[str]:
-        """What the user told in this conversation, sentence by sentence, without questions and orders."""
-        return _statements(self.request.messages[: self._asked_to])
+        """What the user told lately in this conversation, sentence by sentence, without questions and orders."""
+        return _statements(self.request.messages[max(0, self._asked_to - RECENT) : self._asked_to])
 
     @cached_property
     def done(self) -> list[Done]:
@@ -74,7 +77,8 @@ class Scene:
     @cached_property
     def task(self) -> Edit | None:
         """The work on a block that is asked for by its label."""
-        return tasks.read(self.asked, self.blocks, _statements(self.request.messages[: self._asked_from]))
+        earlier = self.request.messages[max(0, self._asked_from - RECENT) : self._asked_from]
+        return tasks.read(self.asked, self.blocks, _statements(earlier))
 
     @cached_property
     def told(self) -> Told:
@@ -98,14 +102,14 @@ class Scene:
 
     @cached_property
     def _asked_to(self) -> int:
-        positions = (position for position, message in enumerate(self.request.messages) if _text(message))
-        return max(positions, default=-1) + 1
+        newest_first = range(len(self.request.messages) - 1, -1, -1)
+        return next((position + 1 for position in newest_first if _text(self.request.messages[position])), 0)
 
     @cached_property
     def _asked_from(self) -> int:
-        before = self.request.messages[: self._asked_to]
-        spoke = (position for position, message in enumerate(before) if message.role in ("assistant", "tool"))
-        return max(spoke, default=-1) + 1
+        newest_first = range(self._asked_to - 1, -1, -1)
+        spoke = (position for position in newest_first if self.request.messages[position].role in ("assistant", "tool"))
+        return next(spoke, -1) + 1
 
     def _tried(self, edit: Edit) -> bool:
         lines = edit.new.splitlines()

@@ -109,7 +109,10 @@ def _compose(
     """A heading and the lines of memory, then of the conversation, that have to do with the topic."""
     name = own_name(blocks)
     heading = f"{name}: {topic}" if name else capitalised(topic)
-    known = [line for block in blocks if block.label != target.label and not block.is_persona for line in block.lines]
+    sources = [
+        block for block in blocks if block.label != target.label and not block.is_persona and not block.read_only
+    ]
+    known = [line for block in sources for line in block.lines]
     found = _related(topic, known) or _related(topic, said)
     return (
         [heading, *(f"- {line}" for line in found)][:limit] if found else [f"{heading}: I know nothing about it yet."]
