@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agentkeep.api.render.agents import agent_state
+from agentkeep.api.render.agents import agent_state, whole_agent
 from agentkeep.api.render.blocks import block
 from agentkeep.api.render.context import context_window as context_overview
 from agentkeep.api.render.tools import builtin_tool
@@ -36,7 +36,7 @@ def list_agents() -> list[Json]:
 
 @app.post("/v1/agents", permission="agent:write")
 def create_agent() -> Json:
-    return agent_state(agents.create(app.body(CreateAgent)))
+    return whole_agent(agents.create(app.body(CreateAgent)))
 
 
 @app.get("/v1/agents/count", permission="agent:read")
@@ -52,7 +52,7 @@ def retrieve_agent(agent_id: str) -> Json:
 
 @app.patch("/v1/agents/<agent_id>", permission="agent:write")
 def update_agent(agent_id: str) -> Json:
-    return agent_state(agents.update(agent_id, app.body(UpdateAgent)))
+    return whole_agent(agents.update(agent_id, app.body(UpdateAgent)))
 
 
 @app.delete("/v1/agents/<agent_id>", permission="agent:delete")
@@ -80,7 +80,7 @@ def recompile_system_prompt(agent_id: str) -> str:
 @app.patch("/v1/agents/<agent_id>/reset-messages", permission="agent:write")
 def reset_messages(agent_id: str) -> Json:
     context_window.reset(agent_id, with_initial_messages=app.body(ResetMessages).add_default_initial_messages)
-    return agent_state(agents.everything_of(agent_id))
+    return whole_agent(agents.everything_of(agent_id))
 
 
 @app.get("/v1/agents/<agent_id>/core-memory", permission="agent:read")
@@ -97,13 +97,13 @@ def list_agent_blocks(agent_id: str) -> list[Json]:
 @app.patch("/v1/agents/<agent_id>/core-memory/blocks/attach/<block_id>", permission="agent:write")
 def attach_block(agent_id: str, block_id: str) -> Json:
     attachments.attach_block(agent_id, block_id)
-    return agent_state(agents.everything_of(agent_id))
+    return whole_agent(agents.everything_of(agent_id))
 
 
 @app.patch("/v1/agents/<agent_id>/core-memory/blocks/detach/<block_id>", permission="agent:write")
 def detach_block(agent_id: str, block_id: str) -> Json:
     attachments.detach_block(agent_id, block_id)
-    return agent_state(agents.everything_of(agent_id))
+    return whole_agent(agents.everything_of(agent_id))
 
 
 @app.get("/v1/agents/<agent_id>/core-memory/blocks/<block_label>", permission="agent:read")
@@ -124,13 +124,13 @@ def list_agent_tools(agent_id: str) -> list[Json]:
 @app.patch("/v1/agents/<agent_id>/tools/attach/<tool_id>", permission="agent:write")
 def attach_tool(agent_id: str, tool_id: str) -> Json:
     attachments.attach_tool(agent_id, tool_id)
-    return agent_state(agents.everything_of(agent_id))
+    return whole_agent(agents.everything_of(agent_id))
 
 
 @app.patch("/v1/agents/<agent_id>/tools/detach/<tool_id>", permission="agent:write")
 def detach_tool(agent_id: str, tool_id: str) -> Json:
     attachments.detach_tool(agent_id, tool_id)
-    return agent_state(agents.everything_of(agent_id))
+    return whole_agent(agents.everything_of(agent_id))
 
 
 @app.get("/v1/tags", permission="agent:read")

@@ -42,6 +42,9 @@ def target_of(route: Route) -> Target:
 UNKNOWN: Final = Target("dispatcher", authorized=True)
 """Answers paths that begin like no route. It asks for a key, so that API Gateway itself turns away who has none."""
 
+PREFLIGHT: Final = Target("dispatcher", authorized=False)
+"""Answers OPTIONS everywhere, without a key, because browsers send none."""
+
 
 def resource_tree(routes: Iterable[Route], unknown: Target = UNKNOWN) -> Resource:
     """The tree for `routes`; its root has the part ""."""

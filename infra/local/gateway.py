@@ -20,7 +20,7 @@ from infra.local.events import authorizer_event, proxy_event
 from infra.local.invocation import FunctionFailedError, Handler, Invocation, StoppingError, StreamHead
 from infra.local.lambda_context import LambdaContext
 from infra.local.leftovers import watch_threads
-from infra.local.receiving import receive_body
+from infra.local.receiving import ClientLeftError, receive_body
 from infra.local.relay import Until, relay
 from infra.local.reply import MalformedAnswerError, Reply, of_function, own
 from infra.local.request import Request
@@ -71,7 +71,10 @@ class Gateway:
         """Answers one HTTP request. Other kinds of connection are not served yet."""
         if scope["type"] != "http":
             return
-        body = await receive_body(scope, receive)
+        try:
+            body = await receive_body(scope, receive)
+        except ClientLeftError:
+            return
         request = Request.of(scope, body or b"")
         reply = Reply(send, request.id)
         try:

@@ -9,8 +9,12 @@ from infra.api_gateway import REQUEST_BYTES
 _DRAINED: Final = 10 * REQUEST_BYTES
 
 
+class ClientLeftError(Exception):
+    """The client was gone before its request was complete."""
+
+
 async def receive_body(scope: Scope, receive: Receive) -> bytes | None:
-    """The whole body; None for one that is too large.
+    """The whole body; None for one that is too large. Raises ClientLeftError.
 
     Most clients read no answer before they have sent everything, so a body that is too large is still received, up to
     a point, and thrown away. A client that asks first (`Expect: 100-continue`) is not made to send it.
@@ -21,6 +25,8 @@ async def receive_body(scope: Scope, receive: Receive) -> bytes | None:
     size = 0
     while size <= _DRAINED:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientLeftError
         chunk = message.get("body", b"")
         size += len(chunk)
         if size <= REQUEST_BYTES:

@@ -4,10 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from infra.constructs.resource_tree import ANY, GREEDY, UNKNOWN, Resource, Target, resource_tree, with_method
+from infra.constructs.resource_tree import ANY, GREEDY, PREFLIGHT, UNKNOWN, Resource, Target, resource_tree, with_method
 from infra.routes import Route
-
-PREFLIGHT: Final = Target("dispatcher", authorized=False)
 
 
 @dataclass(frozen=True)

@@ -200,7 +200,7 @@ class FaultPlan:
 
     Run the work once with an empty plan to learn how many writes it makes, then once for each of them:
 
-        engine.faults = FaultPlan.fail_at(3, when="after", error=Crash())
+        engine.faults = FaultPlan.fail_at(3, when="after", error=SomeError())
     """
 
     n: int | None = None

@@ -9,7 +9,7 @@ from constructs import Construct
 from infra.api_gateway import BUFFERED_SECONDS, STREAMED_SECONDS
 from infra.constructs.function import Function
 from infra.constructs.layer import Layer, folder_code, vendor_code
-from infra.constructs.resource_tree import Target, resource_tree, with_method
+from infra.constructs.resource_tree import PREFLIGHT, resource_tree, with_method
 from infra.constructs.rest_api import RestApi
 from infra.routes import ROUTES
 from infra.settings import Settings
@@ -19,9 +19,6 @@ from infra.stacks.statements import KEY_TO_READ, reading, system_items, taking, 
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 AUTHORIZER: Final = "authorizer"
-PREFLIGHT: Final = Target("dispatcher", authorized=False)
-"""Answers OPTIONS everywhere, without a key, because browsers send none; the same code as on one machine."""
-
 STREAMING: Final = frozenset(route.function for route in ROUTES if route.streaming)
 FUNCTIONS: Final = (AUTHORIZER, *sorted({route.function for route in ROUTES}))
 MEMORY_MB: Final = 1024

@@ -140,12 +140,12 @@ def main() -> None:
         session = Session()
         install(engine, session)
         client = session.create_client("dynamodb", region_name="us-east-1")
-        print(f"{'':34}client p50    p95   engine p50    p95")
+        sys.stdout.write(f"{'':34}client p50    p95   engine p50    p95\n")
         for operation, request in MEASURED:
             through = _measured(_by_keywords(getattr(client, xform_name(operation))), request, 0)
             alone = _measured(partial(engine.call, operation), request, CALLS)
             name = f"{operation:20}{request.__name__:14}"
-            print(f"{name}{through[0]:10.3f}{through[1]:7.3f}{alone[0]:13.3f}{alone[1]:7.3f}")
+            sys.stdout.write(f"{name}{through[0]:10.3f}{through[1]:7.3f}{alone[0]:13.3f}{alone[1]:7.3f}\n")
 
 
 def _by_keywords(method: Callable[..., Any]) -> Callable[[Request], Any]:
@@ -157,7 +157,7 @@ def _fill(engine: Engine) -> None:
     for first in range(0, ITEMS, 100):
         puts = [{"Put": {"TableName": "messages", "Item": message(n)}} for n in range(first, first + 100)]
         engine.call("TransactWriteItems", {"TransactItems": puts})
-    print(f"{ITEMS} items written in {time.perf_counter() - started:.1f} s")
+    sys.stdout.write(f"{ITEMS} items written in {time.perf_counter() - started:.1f} s\n")
 
 
 def _measured(call: Callable[[Request], Any], request: Callable[[int], Request], first: int) -> tuple[float, float]:

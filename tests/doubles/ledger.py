@@ -108,8 +108,8 @@ class Ledger:
         return Contents(
             history=[line for message in self.history(agent_id) for line in told(message)],
             blocks={labels[each]: [version.value for version in self.versions(each)] for each in block_ids},
-            runs=[f"{run.status} {run.stop_reason}: {run.steps} steps, {run.usage.total_tokens} tokens" for run in runs],
-            steps=[f"{step.number} {step.status} {step.stop_reason}" for step in self.steps if step.agent_id == agent_id],
+            runs=[f"{run.status} {run.stop_reason} {run.steps} steps {run.usage.total_tokens} tokens" for run in runs],
+            steps=[f"{step.number} {step.status} {step.stop_reason}" for step in self.steps if step.run_id in own],
             usage=[usage.total_tokens for run_id, usage in self.usage if run_id in own],
         )
 

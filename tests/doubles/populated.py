@@ -1,6 +1,6 @@
 """Many entities at once, written through the store: what lists are tried on."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -42,11 +42,17 @@ def many_agents(count: int, fields: Fields = lambda number: {}) -> list[Agent]:
         )
         for number in range(count)
     ]
-    store(write for agent in made for write in (*_default_conversation(agent), *agents.create_writes(agent)))
+    store(write for agent in made for write in _agent_writes(agent))
     return made
 
 
-def _default_conversation(agent: Agent) -> Iterable[Write]:
+def _agent_writes(agent: Agent) -> Iterator[Write]:
+    yield from _default_conversation(agent)
+    yield from agents.edge_writes(agent.id, agent.block_ids)
+    yield from agents.create_writes(agent)
+
+
+def _default_conversation(agent: Agent) -> Iterator[Write]:
     conversation = Conversation(
         id=agent.id,
         agent_id=agent.id,

@@ -156,6 +156,7 @@ class ScriptedProvider:
             self._admit("openai", _key(request), body, OPENAI_MODELS)
             rules.refuse_openai(body)
             reply = self._next(body)
+            await asyncio.sleep(reply.wait)
             _raise_refusal(reply)
         except RefusedError as refusal:
             return self._answer(request, body, refusal.status, _openai_error(refusal), _headers(refusal))
@@ -168,6 +169,7 @@ class ScriptedProvider:
             self._admit("anthropic", _key(request), body, ANTHROPIC_MODELS)
             rules.refuse_anthropic(body, request.headers)
             reply = self._next(body)
+            await asyncio.sleep(reply.wait)
             _raise_refusal(reply)
         except RefusedError as refusal:
             return self._answer(request, body, refusal.status, _anthropic_error(refusal), _headers(refusal))
@@ -192,7 +194,6 @@ class ScriptedProvider:
     async def _send(
         self, request: Request, body: Mapping[str, Any], reply: Reply, document: dict[str, Any]
     ) -> Response:
-        await asyncio.sleep(reply.wait)
         content = reply.body if reply.body is not None else json.dumps(document).encode()
         if reply.cut or reply.trickle:
             self.requests.append(Seen(request.url.path, body, dict(request.headers), 200))

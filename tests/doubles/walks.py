@@ -1,4 +1,4 @@
-"""Walking a list page by page, exactly as letta-client's SyncArrayPage does: `after` the last id, `before` the first."""
+"""Walking a list page by page as letta-client's SyncArrayPage does: `after` the last id, `before` the first."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

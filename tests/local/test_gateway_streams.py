@@ -48,6 +48,23 @@ class TestSizes:
         if status == 413:
             assert answer.json()["detail"].startswith("The body is larger")
 
+    def test_request_that_breaks_off_reaches_no_function(self, client: httpx.Client, functions: Functions) -> None:
+        called: list[str] = []
+
+        def remembering(event: Any, context: Any) -> Any:
+            called.append(event["body"])
+            return {"statusCode": 200}
+
+        functions.own["agents"] = remembering
+
+        with socket.create_connection((client.base_url.host, client.base_url.port or 0)) as raw:
+            raw.sendall(b"POST /v1/agents HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: x\r\n")
+            raw.sendall(b"Content-Length: 100\r\n\r\n{}")
+        whole = client.post("/v1/agents", content=b"[]")
+
+        assert whole.status_code == 200
+        assert called == ["[]"]
+
     def test_client_that_asks_first_does_not_have_to_send_it(self, client: httpx.Client) -> None:
         with socket.create_connection((client.base_url.host, client.base_url.port or 0)) as raw:
             raw.sendall(b"POST /v1/agents HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 20000000\r\n")

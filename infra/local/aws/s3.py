@@ -136,6 +136,16 @@ def _write(path: Path, content: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     Path(file.name).replace(path)
+    _sync(path.parent)
+
+
+def _sync(directory: Path) -> None:
+    """Makes the new name of a file outlive a power loss, as what it holds does."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _bytes(body: Any) -> bytes:

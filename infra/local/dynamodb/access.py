@@ -100,24 +100,20 @@ def _like(pattern: str, value: str, tenant: str | None) -> bool:
 
 @lru_cache(maxsize=1024)
 def _expression(pattern: str, tenant: str) -> re.Pattern[str]:
+    if "${" in pattern.replace(_VARIABLE, ""):
+        raise NotImplementedError(f"The local engine cannot resolve the variables of {pattern}")
     parts = (re.escape(part).replace(r"\*", ".*").replace(r"\?", ".") for part in pattern.split(_VARIABLE))
     return re.compile(re.escape(tenant).join(parts), re.DOTALL)
 
 
 def _accesses(database: Database, operation: str, request: Request) -> Iterator[Access]:
     match operation:
-        case "BatchGetItem":
+        case "BatchGetItem" | "BatchWriteItem":
             for name, part in request["RequestItems"].items():
-                yield _access(operation, database.table(name), part["Keys"])
-        case "BatchWriteItem":
-            for name, parts in request["RequestItems"].items():
-                yield _access(
-                    operation, database.table(name), [_attributes(one) for part in parts for one in part.values()]
-                )
+                yield _access(operation, database.table(name), _of_batch(part))
         case "TransactWriteItems" | "TransactGetItems":
-            for item in request["TransactItems"]:
-                for kind, part in item.items():
-                    yield _access(_ACTION_OF.get(kind, kind), database.table(part["TableName"]), [_attributes(part)])
+            for kind, part in (entry for item in request["TransactItems"] for entry in item.items()):
+                yield _access(_ACTION_OF.get(kind, kind), database.table(part["TableName"]), [_attributes(part)])
         case "Query":
             yield _query(database, request)
         case "CreateTable" | "ListTables" | "ListStreams":
@@ -126,6 +122,12 @@ def _accesses(database: Database, operation: str, request: Request) -> Iterator[
             yield _access(operation, database.table(request["TableName"]), [_attributes(request)])
         case _:
             yield _access(operation, stream_table(database, request), [])
+
+
+def _of_batch(part: Any) -> list[Mapping[str, Any]]:
+    if isinstance(part, Mapping):
+        return list(part["Keys"])
+    return [_attributes(body) for entry in part for body in entry.values()]
 
 
 def _attributes(part: Request) -> Mapping[str, Any]:

@@ -80,8 +80,8 @@ def batch_write_item(database: Database, request: Request) -> Answer:
     images = [change.outcome(None) for change in changes]
     if sum(image.size for image in images if image) > _MAX_REQUEST_BYTES:
         raise invalid("The request is larger than 16 MB.")
-    journal = database.journal()
     with database.storage.writing() as connection:
+        journal = database.journal()
         for change, image in zip(changes, images, strict=True):
             rows.replace(connection, change.key, rows.read(connection, change.table, change.key), image, journal)
     database.announce_records(*(change.table for change in changes))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Counts:
-    """Calls by operation name, and items read (found or evaluated) and written (put, updated, deleted)."""
+    """Calls by operation name; items read: asked for, or evaluated by a query; items written: put, updated, deleted."""
 
     calls: dict[str, int] = field(default_factory=dict)
     items_read: int = 0

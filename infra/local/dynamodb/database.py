@@ -26,6 +26,7 @@ class Database:
         self.storage = storage
         self.counters = Counters()
         self.weather: Weather = CALM
+        self.stream_commits = 0
         self.stream_written = threading.Condition()
         with storage.reading() as connection:
             texts = connection.execute("SELECT schema FROM tables").fetchall()
@@ -55,13 +56,10 @@ class Database:
 
     def set_ttl(self, table: TableSchema, attribute: str | None) -> None:
         """Lets items go by an attribute, or by none. Items already there are judged by it as well."""
-        self._replace(table, replace(table, ttl=attribute))
+        self.redefine(table, replace(table, ttl=attribute))
 
-    def set_indexes(self, table: TableSchema, wanted: TableSchema) -> None:
-        """Gives a table the indexes of `wanted`, filled from its items."""
-        self._replace(table, replace(table, indexes=wanted.indexes))
-
-    def _replace(self, old: TableSchema, new: TableSchema) -> None:
+    def redefine(self, old: TableSchema, new: TableSchema) -> None:
+        """Gives a table another definition with the same keys; indexes and expiry are worked out from its items."""
         with self.storage.writing() as connection:
             connection.execute("UPDATE tables SET schema=? WHERE number=?", (new.to_text(), old.number))
             enter_all(connection, new)
@@ -79,4 +77,5 @@ class Database:
         """Wakes who waits for stream records, after a commit."""
         if any(table.stream for table in written):
             with self.stream_written:
+                self.stream_commits += 1
                 self.stream_written.notify_all()

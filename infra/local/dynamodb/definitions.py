@@ -1,5 +1,6 @@
 """Operations on tables as such: CreateTable, DescribeTable, ListTables, DeleteTable, and time to live."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -25,9 +26,9 @@ def create_table(database: Database, request: Request) -> Answer:
 
 
 def ensure_table(database: Database, definition: Table, name: str) -> None:
-    """Makes a table of `infra.tables`, or gives the one that is there its indexes and TTL.
+    """Makes a table of `infra.tables`, or gives the one that is there its present definition.
 
-    Raises ValidationException when the keys of the one that is there are others: data is never rewritten silently.
+    Raises ValidationException when the keys of the one that is there are others: no migration changes a key.
     """
     request = create_request(definition, name)
     if name not in database.tables:
@@ -36,12 +37,11 @@ def ensure_table(database: Database, definition: Table, name: str) -> None:
     wanted = TableSchema.from_request(
         request, number=there.number, tenant=definition.tenant, created_ms=there.created_ms
     )
-    if (there.keys, there.stream, there.tenant) != (wanted.keys, wanted.stream, wanted.tenant):
-        raise invalid(f"The table {name} of this data directory has other keys, stream or tenancy than its definition.")
-    if there.indexes != wanted.indexes:
-        database.set_indexes(there, wanted)
-    if there.ttl != definition.ttl:
-        database.set_ttl(database.tables[name], definition.ttl)
+    wanted = replace(wanted, ttl=definition.ttl)
+    if there.keys != wanted.keys:
+        raise invalid(f"The table {name} of this data directory has other keys than its definition.")
+    if there != wanted:
+        database.redefine(there, wanted)
 
 
 def describe_table(database: Database, request: Request) -> Answer:

@@ -8,8 +8,10 @@ Operator code (tests, migrations) calls the engine itself; what the functions ca
 it against the tenant policy and lets the weather in.
 """
 
+import logging
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -47,6 +49,9 @@ OPERATIONS: Final[Mapping[str, Callable[[Database, Request], Answer]]] = {
 }
 
 
+_log: Final = logging.getLogger(__name__)
+
+
 class Engine:
     """An open data file, safe to use from any number of threads of one process.
 
@@ -58,7 +63,7 @@ class Engine:
 
         Raises DataDirectoryLocked while another process has it open, NewerDataFormat when a newer version wrote it.
         """
-        self._open(Storage(path, fast=fast))
+        self._open(Storage(path, "NORMAL" if fast else "FULL"))
 
     @classmethod
     def in_memory(cls) -> Self:
@@ -81,10 +86,8 @@ class Engine:
                 "UnknownOperationException", f"The local DynamoDB engine does not support the operation {operation}."
             )
         self.counters.add(call=operation)
-        try:
+        with _data_file_errors():
             return OPERATIONS[operation](self.database, request)
-        except sqlite3.Error as error:
-            raise DynamoError("InternalServerError", f"The data file cannot be used: {error}", status=500) from error
 
     @property
     def counters(self) -> Counters:
@@ -107,17 +110,27 @@ class Engine:
         for one consumer must not overlap. An exception of the handler passes, and the same records come again; an
         answer with `batchItemFailures` brings back the records from the first of these on.
         """
-        return streams.deliver(self.database, self.database.table(table), consumer, handler, batch_size)
+        with _data_file_errors():
+            return streams.deliver(self.database, self.database.table(table), consumer, handler, batch_size)
 
-    def wait_for_records(self, timeout_seconds: float) -> bool:
-        """Waits until a write to a table with a stream is committed; False when the time is over before."""
+    @property
+    def stream_commits(self) -> int:
+        """How many commits to tables with a stream there were since the engine was opened."""
+        return self.database.stream_commits
+
+    def wait_for_records(self, seen: int, timeout_seconds: float) -> bool:
+        """Waits until there are more stream commits than `seen`; False when the time is over before.
+
+        A consumer that takes `stream_commits` before it delivers misses nothing in between.
+        """
         with self.database.stream_written:
-            return self.database.stream_written.wait(timeout_seconds)
+            return self.database.stream_written.wait_for(lambda: self.stream_commits > seen, timeout_seconds)
 
     def sweep(self) -> int:
         """Deletes what has expired, and stream records that are of no use any more; returns the items deleted."""
-        deleted = expiry.sweep(self.database)
-        streams.trim(self.database)
+        with _data_file_errors():
+            deleted = expiry.sweep(self.database)
+            streams.trim(self.database)
         return deleted
 
     def close(self) -> None:
@@ -129,6 +142,15 @@ class Engine:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+
+@contextmanager
+def _data_file_errors() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        _log.exception("The data file cannot be used.")
+        raise DynamoError("InternalServerError", f"The data file cannot be used: {error}", status=500) from error
 
 
 def create_tables(engine: Engine, name: Callable[[str], str] = str) -> None:

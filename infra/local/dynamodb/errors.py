@@ -20,7 +20,7 @@ def invalid(message: str) -> DynamoError:
     return DynamoError("ValidationException", message)
 
 
-class DataDirectoryLocked(Exception):
+class DataDirectoryLocked(Exception):  # noqa: N818 - says what is the case
     """Another process has the data open. `pid` is its process id, None when it could not be read."""
 
     def __init__(self, path: Path, pid: int | None) -> None:
@@ -30,7 +30,7 @@ class DataDirectoryLocked(Exception):
         self.pid = pid
 
 
-class NewerDataFormat(Exception):
+class NewerDataFormat(Exception):  # noqa: N818
     """The data was written by a newer version of AgentKeep (`found`) than this one (`known`)."""
 
     def __init__(self, path: Path, found: int, known: int) -> None:
@@ -43,7 +43,7 @@ class NewerDataFormat(Exception):
         self.known = known
 
 
-class EngineClosed(Exception):
+class EngineClosed(Exception):  # noqa: N818
     """The engine was closed, and its data with it."""
 
     def __init__(self) -> None:

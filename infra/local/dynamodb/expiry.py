@@ -30,9 +30,9 @@ def _sweep_table(database: Database, table: TableSchema) -> int:
 
 def _sweep_some(database: Database, table: TableSchema) -> int:
     now = clock.epoch_ms() // 1000
-    journal = database.journal(service=True)
     deleted = 0
     with database.storage.writing() as connection:
+        journal = database.journal(service=True)
         expired = connection.execute(_EXPIRED, (table.number, now - _OLDEST_SECONDS, now - 1, _AT_ONCE)).fetchall()
         for key in map(RowKey._make, expired):
             if not database.weather.forgets_expired():

@@ -34,6 +34,7 @@ class Image:
     @classmethod
     def of(cls, table: TableSchema, item: Item) -> Self:
         """The image of a canonical item. Raises ValidationException for index keys that are not fit."""
+        table.expect_index_keys(item)
         return cls(table, item, dumped(item), item_size(item), table.index_entries(item))
 
     @property

@@ -179,20 +179,24 @@ class TableSchema:
         check_key_size(key)
         return key
 
+    def expect_index_keys(self, item: Item) -> None:
+        """Raises ValidationException for attributes of a canonical item that are unfit as the index keys they are."""
+        for index in self.indexes:
+            for attribute in index.keys.attributes:
+                if attribute.name in item:
+                    _expect_index_value(index, attribute, item[attribute.name])
+        for entry in self.index_entries(item).values():
+            check_key_size(entry.key)
+
     def index_entries(self, item: Item) -> dict[int, IndexEntry]:
-        """Where a canonical item stands in the indexes, by index number; it is in those whose keys it has."""
+        """Where a canonical item stands in the indexes, by index number: in those whose keys it has and fits."""
         entries = {}
         primary = {each.name: item[each.name] for each in self.keys.attributes}
         for index in self.indexes:
             attributes = index.keys.attributes
-            values = {key.name: item[key.name] for key in attributes if key.name in item}
-            for attribute in attributes:
-                if attribute.name in values:
-                    _check_index_value(index, attribute, values[attribute.name])
+            values = {key.name: item[key.name] for key in attributes if key.kind in item.get(key.name, ())}
             if len(values) == len(attributes):
-                key = index.keys.encoded(values)
-                check_key_size(key)
-                entries[index.number] = IndexEntry(key, values | primary)
+                entries[index.number] = IndexEntry(index.keys.encoded(values), values | primary)
         return entries
 
 
@@ -246,7 +250,7 @@ def _index_keys(index: Mapping[str, Any], kinds: Mapping[str, str]) -> KeySchema
     return _key_schema(index["KeySchema"], kinds)
 
 
-def _check_index_value(index: IndexSchema, attribute: KeyAttribute, value: AttributeValue) -> None:
+def _expect_index_value(index: IndexSchema, attribute: KeyAttribute, value: AttributeValue) -> None:
     if attribute.kind not in value:
         raise DynamoError(
             "ValidationException",

@@ -16,55 +16,61 @@ _COMPARISONS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     ">=": operator.ge,
 }
 _Value = int | bytes
+_Bound = tuple[str, tuple[bytes, ...]]
 
 
 class Selection:
-    """Rows of a table or an index in the order of their keys, narrowed step by step."""
+    """Rows of a table or an index in the order of their keys, between two bounds.
+
+    A place to go on after takes the place of the bound behind it, so that SQLite starts there and not at the bound.
+    """
 
     def __init__(
-        self, columns: str, where: list[str], values: list[_Value], order: list[str], *, forward: bool
+        self, columns: str, where: str, values: list[_Value], order: tuple[str, ...], *, forward: bool
     ) -> None:
         self._columns = columns
         self._where = where
         self._values = values
         self._order = order
-        self._direction = "ASC" if forward else "DESC"
-        self._beyond = ">" if forward else "<"
+        self._forward = forward
+        self._lower: _Bound = ("TRUE", ())
+        self._upper: _Bound = ("TRUE", ())
 
     @classmethod
     def of_table(cls, table: int, *, forward: bool) -> Self:
         """The items of a table."""
-        return cls("pk, body, size FROM items", ["tab=?"], [table], ["pk", "sk"], forward=forward)
+        return cls("pk, body, size FROM items", "tab=?", [table], ("pk", "sk"), forward=forward)
 
     @classmethod
     def of_index(cls, table: int, index: int, horizon_ms: int | None, *, forward: bool) -> Self:
         """The entries of an index, as they were at `horizon_ms` if that is given."""
-        where, values = ["tab=?", "idx=?"], [table, index]
-        if horizon_ms is None:
-            where.append("died IS NULL")
-        else:
-            where.append("born<=? AND (died IS NULL OR died>?)")
+        where, values = "tab=? AND idx=? AND died IS NULL", [table, index]
+        if horizon_ms is not None:
+            where = "tab=? AND idx=? AND born<=? AND (died IS NULL OR died>?)"
             values += [horizon_ms, horizon_ms]
-        order = ["ipk", "isk", "pk", "sk"]
+        order = ("ipk", "isk", "pk", "sk")
         return cls("ipk, body, NULL FROM entries", where, [*values], order, forward=forward)
 
     def within(self, condition: KeyCondition) -> None:
         """Only what the key condition of a Query admits."""
-        self._narrow(f"{self._order[0]}=?", encoded(condition.partition))
-        if condition.sort is None:
-            return
-        column = self._order[1]
-        bounds = [encoded(value) for value in condition.sort.values]
-        match condition.sort.operator:
-            case "BETWEEN":
-                self._narrow(f"{column} BETWEEN ? AND ?", *bounds)
+        self._where += f" AND {self._order[0]}=?"
+        self._values.append(encoded(condition.partition))
+        if condition.sort:
+            self._bind(condition.sort.operator, [encoded(value) for value in condition.sort.values])
+
+    def _bind(self, operator_: str, values: list[bytes]) -> None:
+        column, first, last = self._order[1], values[0], values[-1]
+        match operator_:
+            case "=" | "BETWEEN":
+                self._lower, self._upper = (f"{column}>=?", (first,)), (f"{column}<=?", (last,))
             case "begins_with":
-                self._narrow(f"{column}>=?", *bounds)
-                end = after_prefix(*bounds)
-                if end is not None:
-                    self._narrow(f"{column}<?", end)
-            case comparator:
-                self._narrow(f"{column}{comparator}?", *bounds)
+                end = after_prefix(first)
+                self._lower = (f"{column}>=?", (first,))
+                self._upper = (f"{column}<?", (end,)) if end is not None else self._upper
+            case "<" | "<=":
+                self._upper = (f"{column}{operator_}?", (last,))
+            case _:
+                self._lower = (f"{column}{operator_}?", (first,))
 
     def after(self, sort: bytes, primary: RowKey | None) -> None:
         """Only what comes after a place inside of the partition; `primary` settles ties in an index."""
@@ -74,19 +80,23 @@ class Selection:
         """Only what comes after a place in the whole table or index."""
         self._after(self._order, (*key, *(primary or ())))
 
-    def _after(self, columns: list[str], place: tuple[bytes, ...]) -> None:
+    def _after(self, columns: tuple[str, ...], place: tuple[bytes, ...]) -> None:
         marks = ",".join("?" * len(place))
-        self._narrow(f"({','.join(columns)}){self._beyond}({marks})", *place)
-
-    def _narrow(self, clause: str, *values: bytes) -> None:
-        self._where.append(clause)
-        self._values += values
+        if self._forward:
+            self._lower = (f"({','.join(columns)})>({marks})", place)
+        else:
+            self._upper = (f"({','.join(columns)})<({marks})", place)
 
     def statement(self) -> tuple[str, list[_Value]]:
         """The SELECT, giving partition key, JSON and size of each row."""
-        order = ", ".join(f"{column} {self._direction}" for column in self._order)
-        sql = f"SELECT {self._columns} WHERE {' AND '.join(self._where)} ORDER BY {order}"
-        return sql, self._values
+        direction = "ASC" if self._forward else "DESC"
+        order = ", ".join(f"{column} {direction}" for column in self._order)
+        where = f"{self._where} AND {self._lower[0]} AND {self._upper[0]}"
+        return f"SELECT {self._columns} WHERE {where} ORDER BY {order}", [
+            *self._values,
+            *self._lower[1],
+            *self._upper[1],
+        ]
 
 
 def admits(test: KeyTest, value: AttributeValue) -> bool:

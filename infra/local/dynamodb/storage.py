@@ -2,22 +2,22 @@
 
 import fcntl
 import os
-import shutil
 import sqlite3
 import tempfile
 import threading
-import weakref
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Literal, Self
 
 from infra.local.dynamodb.errors import DataDirectoryLocked, EngineClosed, NewerDataFormat
 
 DATA_FORMAT: Final = 1
 _BUSY_MS: Final = 10_000
 _STATEMENTS_KEPT: Final = 256
+_READERS_KEPT: Final = 16
+_CLOSING_MS: Final = 500
 _SCHEMA: Final = f"""
 BEGIN;
 CREATE TABLE tables(number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, schema TEXT NOT NULL);
@@ -48,12 +48,15 @@ COMMIT;
 
 
 class Storage:
-    """An open data file. Every write transaction is durable when `writing` ends, unless `fast`."""
+    """An open data file. What `writing` commits survives the process; with FULL it survives a power loss as well."""
 
-    def __init__(self, path: Path, *, fast: bool) -> None:
+    def __init__(
+        self, path: Path, synchronous: Literal["FULL", "NORMAL", "OFF"], after_close: Callable[[], None] | None = None
+    ) -> None:
         """Opens or creates the file. Raises DataDirectoryLocked or NewerDataFormat."""
         self._path = path
-        self._synchronous = "NORMAL" if fast else "FULL"
+        self._synchronous = synchronous
+        self._after_close = after_close
         self._lock = threading.Lock()
         self._readers: deque[sqlite3.Connection] = deque()
         self._closed = False
@@ -66,14 +69,9 @@ class Storage:
 
     @classmethod
     def temporary(cls) -> Self:
-        """A file in a directory of its own that vanishes when the storage is closed or forgotten. Never synced."""
-        directory = tempfile.mkdtemp(prefix="dynamodb-")
-        storage = cls(Path(directory) / "items.sqlite", fast=True)
-        storage._writer.execute("PRAGMA synchronous=OFF")
-        storage._finalizer = weakref.finalize(storage, shutil.rmtree, directory, ignore_errors=True)
-        return storage
-
-    _finalizer: "weakref.finalize[..., Storage] | None" = None
+        """A file in a directory of its own that vanishes when the storage is closed. Never synced."""
+        directory = tempfile.TemporaryDirectory(prefix="dynamodb-", ignore_cleanup_errors=True)
+        return cls(Path(directory.name) / "items.sqlite", "OFF", directory.cleanup)
 
     def _opened(self) -> sqlite3.Connection:
         writer = self._connection()
@@ -129,7 +127,10 @@ class Storage:
             return self._connection()
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
-        self._readers.append(connection)
+        if len(self._readers) < _READERS_KEPT:
+            self._readers.append(connection)
+        else:
+            connection.close()
         if self._closed:
             self._close_readers()
 
@@ -144,11 +145,12 @@ class Storage:
                 return
             self._closed = True
             self._close_readers()
+            self._writer.execute(f"PRAGMA busy_timeout={_CLOSING_MS}")
             self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._writer.close()
             self._hold.release()
-            if self._finalizer:
-                self._finalizer()
+            if self._after_close:
+                self._after_close()
 
 
 class _Hold:

@@ -13,7 +13,7 @@ from infra.local.dynamodb.keys import RowKey
 from infra.local.dynamodb.requests import NAMES, expect_members, projection, transaction_canceled
 from infra.local.dynamodb.rows import Image
 from infra.local.dynamodb.single import BODY
-from infra.local.dynamodb.values import checked_item
+from infra.local.dynamodb.values import checked_item, checked_text
 from infra.local.dynamodb.wire import dumped, loaded
 from infra.local.dynamodb.writes import PREPARED, Change, prepared
 
@@ -34,8 +34,8 @@ def transact_write_items(database: Database, request: Request) -> Answer:
     if len({(change.table.number, change.key) for change in changes}) < len(changes):
         raise invalid("Transaction request cannot include multiple operations on one item")
     token = _token(request)
-    journal = database.journal()
     with database.storage.writing() as connection:
+        journal = database.journal()
         if token and _already_done(connection, token, _digest(items), journal.now_ms):
             return {}
         pairs = _tried(connection, changes)
@@ -70,7 +70,7 @@ def _token(request: Request) -> str | None:
             f"1 validation error detected: Value '{token}' at 'clientRequestToken' failed to satisfy constraint:"
             f" Member must have length between 1 and {_MAX_TOKEN}"
         )
-    return token
+    return None if token is None else checked_text(token)
 
 
 def _digest(items: list[Any]) -> bytes:

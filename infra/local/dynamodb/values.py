@@ -49,7 +49,8 @@ def checked_value(value: Any, depth: int = 0) -> AttributeValue:
     return {kind: _FLAT[kind](content)}
 
 
-def _text(content: Any) -> str:
+def checked_text(content: Any) -> str:
+    """A text that can be stored. Raises SerializationException for lone surrogates, which have no UTF-8."""
     if not isinstance(content, str):
         raise _wrong_type(content)
     if not content.isascii():
@@ -136,7 +137,7 @@ def _list(content: Any, depth: int) -> list[AttributeValue]:
 def _map(content: Any, depth: int) -> Item:
     if not isinstance(content, dict):
         raise _wrong_type(content)
-    return {_text(name): checked_value(member, depth) for name, member in content.items()}
+    return {checked_text(name): checked_value(member, depth) for name, member in content.items()}
 
 
 def _wrong_type(content: Any) -> DynamoError:
@@ -144,12 +145,12 @@ def _wrong_type(content: Any) -> DynamoError:
 
 
 _FLAT: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "S": _text,
+    "S": checked_text,
     "N": canonical_number,
     "B": _binary,
     "BOOL": _boolean,
     "NULL": _null,
-    "SS": _set_of(_text, "string"),
+    "SS": _set_of(checked_text, "string"),
     "NS": _set_of(canonical_number, "number"),
     "BS": _set_of(_binary, "binary"),
 }

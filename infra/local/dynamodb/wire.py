@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from infra.local.dynamodb.errors import DynamoError
 
-_BINARY_MARKS: Final = ('"B":', '"BS":', '"B" :', '"BS" :')
+_BINARY_MARKS: Final = ('"B":', '"BS":')
 
 
 def dumped(value: Any, *, sort_keys: bool = False) -> str:

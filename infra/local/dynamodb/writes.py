@@ -146,10 +146,9 @@ def prepared(kind: str, database: Database, request: Mapping[str, Any]) -> Chang
 
 def perform(database: Database, change: Change) -> tuple[Image | None, Image | None]:
     """Makes one change in a transaction of its own; returns the item before and after."""
-    journal = database.journal()
     with database.storage.writing() as connection:
         old, new = _tried(connection, change)
-        rows.replace(connection, change.key, old, new, journal)
+        rows.replace(connection, change.key, old, new, database.journal())
     database.announce_records(change.table)
     database.counters.add(written=1)
     return old, new

@@ -78,7 +78,7 @@ CALLS: dict[str, Call] = {
     ),
     "transact check": lambda c, k: c.transact_write_items(
         TransactItems=[
-            {"ConditionCheck": {"TableName": ITEMS, "Key": k, "ConditionExpression": "attribute_not_exists(pk)"}},
+            {"ConditionCheck": {"TableName": ITEMS, "Key": k, "ConditionExpression": "attribute_not_exists(x)"}},
             {"Put": {"TableName": ITEMS, "Item": own("y")}},
         ]
     ),

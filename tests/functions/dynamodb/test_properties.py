@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infra.local.dynamodb.engine import Engine
@@ -15,7 +15,9 @@ from infra.local.dynamodb.keys import after_prefix, encoded
 from infra.local.dynamodb.values import canonical_number
 from tests.doubles.dynamodb import TableClient, engine_client, key, moto_client, new_table, number
 
-quick = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(max_examples=150, deadline=None)
+repeatable = settings(quick, derandomize=True, database=None)
+"""For comparing with moto, whose own mistakes must not fail one run in a hundred."""
 numbers = st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-(10**12), max_value=10**12)
 exponents = st.tuples(st.integers(-(10**37), 10**37), st.integers(-90, 85)).map(lambda p: Decimal(p[0]).scaleb(p[1]))
 _fresh = itertools.count()
@@ -67,7 +69,7 @@ def both(engine_table: TableClient) -> Iterator[tuple[TableClient, TableClient]]
         yield engine_table, new_table(client, exact=False)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(quick, max_examples=25)
 @given(st.sets(texts.filter(bool), min_size=1, max_size=12), st.integers(1, 4), st.booleans())
 def test_walk_in_pages_is_the_sorted_partition(
     engine_table: TableClient, sorts: set[str], limit: int, forward: bool
@@ -154,7 +156,7 @@ def _tried(table: TableClient, operation: str, **request: Any) -> str:
     return "done"
 
 
-@quick
+@repeatable
 @given(items, conditions)
 def test_condition_holds_on_both_or_on_neither(
     both: tuple[TableClient, TableClient], item: dict[str, Any], condition: str
@@ -172,8 +174,8 @@ def test_condition_holds_on_both_or_on_neither(
 
 set_paths = st.sampled_from(["n", "k", "s", "t", "l1", "set1", "nope", "map1.x", "map1.y"])
 """Without `map1`: moto then writes below what is no map any more, and says nothing."""
-read_paths = st.sampled_from(["n", "k", "s", "t", "l1", "set1", "nope", "map1.x"])
-"""Without `map1`, which moto would put into itself."""
+read_paths = st.sampled_from(["n", "k", "s", "t", "nope", "map1.x"])
+"""Without sets, lists and maps: moto then keeps one object in two attributes."""
 operands = st.one_of(
     st.sampled_from(list(VALUES)),
     st.builds("if_not_exists({}, {})".format, read_paths, st.sampled_from(list(VALUES))),
@@ -194,7 +196,7 @@ def _update(parts: tuple[list[str], ...]) -> str:
     return " ".join(f"{word} {', '.join(actions)}" for word, actions in words if actions)
 
 
-@quick
+@repeatable
 @given(items, st.lists(sections.map(_update).filter(bool), min_size=1, max_size=3))
 def test_sequence_of_updates_has_the_same_outcome_on_both(
     both: tuple[TableClient, TableClient], item: dict[str, Any], updates: list[str]

@@ -124,12 +124,20 @@ def test_transaction_that_is_cancelled_leaves_no_record(engine: Engine) -> None:
 
 
 def test_waiting_ends_with_a_write(engine: Engine) -> None:
-    assert engine.wait_for_records(0.01) is False
+    seen = engine.stream_commits
+    assert engine.wait_for_records(seen, 0.01) is False
     timer = threading.Timer(0.05, put, (engine, "s"))
     timer.start()
 
-    assert engine.wait_for_records(5) is True
+    assert engine.wait_for_records(seen, 5) is True
     timer.join()
+
+
+def test_write_before_the_waiting_is_not_missed(engine: Engine) -> None:
+    seen = engine.stream_commits
+    put(engine, "s")
+
+    assert engine.wait_for_records(seen, 0) is True
 
 
 def test_old_records_go_when_every_consumer_has_them(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,7 +110,7 @@ def test_number_of_attempts_is_the_clients_setting(engine: Engine) -> None:
 
 
 def test_rare_throttling_is_not_seen_by_the_caller(engine: Engine, table: TableClient) -> None:
-    engine.weather = Weather.only("throttling", seed=7, rate=0.1)
+    engine.weather = Weather.only("throttling", seed=1, rate=0.2)
 
     for n in range(30):
         table.put("p", str(n))
@@ -247,17 +247,17 @@ def test_same_seed_brings_the_same_weather() -> None:
     assert forecast(4) != forecast(5)
 
 
-class Crash(Exception):
+class CrashError(Exception):
     """A failure injected by a test."""
 
 
 @pytest.mark.parametrize(("when", "after_crash"), [("before", 1), ("after", 2)])
 def test_fault_hits_the_chosen_write_once(engine: Engine, table: TableClient, when: Any, after_crash: int) -> None:
-    engine.faults = FaultPlan.fail_at(2, when=when, error=Crash())
+    engine.faults = FaultPlan.fail_at(2, when=when, error=CrashError())
     add_one(table)
     count(table)
 
-    with pytest.raises(Crash):
+    with pytest.raises(CrashError):
         add_one(table)
     assert count(table) == after_crash
 

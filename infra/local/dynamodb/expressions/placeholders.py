@@ -7,7 +7,7 @@ from typing import Any, Final
 from infra.local.dynamodb.errors import invalid
 from infra.local.dynamodb.expressions.reserved import RESERVED
 from infra.local.dynamodb.expressions.tokens import ExpressionError, Path
-from infra.local.dynamodb.values import AttributeValue, checked_value
+from infra.local.dynamodb.values import AttributeValue, checked_text, checked_value
 
 _NAME: Final = re.compile(r"#\w+", re.ASCII)
 _VALUE: Final = re.compile(r":\w+", re.ASCII)
@@ -18,7 +18,8 @@ class Placeholders:
 
     def __init__(self, request: Mapping[str, Any], expressions: Sequence[str]) -> None:
         """`expressions` are the request's members that can use them. Raises ValidationException for bad ones."""
-        self._names: Mapping[str, str] = _given(request, "ExpressionAttributeNames", _NAME, expressions)
+        names = _given(request, "ExpressionAttributeNames", _NAME, expressions)
+        self._names = {name: checked_text(attribute) for name, attribute in names.items()}
         values = _given(request, "ExpressionAttributeValues", _VALUE, expressions)
         self._values = {name: checked_value(value) for name, value in values.items()}
         self._unused = set(self._names) | set(self._values)

@@ -11,13 +11,17 @@ from typing import Any, Final, NoReturn, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from agentkeep.errors import InvalidRequestError
+from agentkeep.api.answers import payload_bytes
+from agentkeep.errors import InvalidRequestError, TooLargeError
 from agentkeep.text import clean
 
 M = TypeVar("M", bound=BaseModel)
 
 MAX_DEPTH: Final = 100
 """Levels of nesting that a body may have. JSON schemas of tools, the deepest bodies there are, stay below 30."""
+
+MAX_BYTES: Final = 5_900_000
+"""Of a body, as it arrives. What is made from it is answered with, and an answer holds 6 MB (Lambda quotas)."""
 
 Event = Mapping[str, Any]
 
@@ -36,6 +40,8 @@ def parse_body(event: Event, model: type[M]) -> M:
 
 def _text(event: Event) -> str:
     body = event.get("body") or ""
+    if payload_bytes(body) > MAX_BYTES:
+        raise TooLargeError(f"The body has more than {MAX_BYTES // 1000:,} KB. Send its parts one after the other.")
     if not event.get("isBase64Encoded"):
         return str(body)
     try:

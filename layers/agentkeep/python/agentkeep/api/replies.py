@@ -1,18 +1,14 @@
 """What a function gives back to API Gateway: a proxy response, whole or streamed."""
 
-import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
-from agentkeep.api.answers import Answer, dumps
+from agentkeep.api.answers import MAX_BYTES, Answer, dumps, payload_bytes
 from agentkeep.api.errors import error_answer
 from agentkeep.api.stream import StreamedResponse
 from agentkeep.errors import TooLargeError
 
 Reply = dict[str, Any] | StreamedResponse
-
-MAX_BYTES: Final = 6_000_000
-"""Of a buffered answer. Lambda takes 6 MB, which hold the body as a JSON string (Lambda quotas)."""
 
 
 def reply(result: object, headers: Mapping[str, str], *, streaming: bool) -> Reply:
@@ -24,18 +20,13 @@ def reply(result: object, headers: Mapping[str, str], *, streaming: bool) -> Rep
         return StreamedResponse(result.status_code, {**result.headers, **headers}, result.body)
     answer = result if isinstance(result, Answer) else Answer(200, result)
     body = "" if answer.status == 204 else dumps(answer.body)
-    if not streaming and _size(body) > MAX_BYTES:
+    if not streaming and payload_bytes(body) > MAX_BYTES:
         answer = error_answer(_too_large(body))
         body = dumps(answer.body)
     every = {"Content-Type": "application/json", **answer.headers, **headers}
     if streaming:
         return StreamedResponse(answer.status, every, iter((body.encode(),)))
     return {"statusCode": answer.status, "headers": every, "body": body, "isBase64Encoded": False}
-
-
-def _size(body: str) -> int:
-    """Bytes of the body as a JSON string, measured only where it may come close."""
-    return len(body) if len(body) * 6 < MAX_BYTES else len(json.dumps(body, ensure_ascii=False).encode())
 
 
 def _too_large(body: str) -> TooLargeError:

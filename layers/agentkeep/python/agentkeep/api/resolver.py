@@ -159,11 +159,13 @@ class Resolver(APIGatewayRestResolver):
         return re.compile(base_regex.format(re.sub(r"<(\w+)\+>", r"(?P<\1>.+)", one_segment)))
 
     def resolve(self, event: Event, context: Any) -> Reply:  # type: ignore[override]
-        """The reply to a proxy event. Never raises: what goes wrong is answered too."""
+        """The reply to a proxy event. Never raises: what goes wrong is answered too. HEAD is a GET without its body."""
         path = paths.normalised(event.get("path") or "/")
         token = self._state.set(_Request(APIGatewayProxyEvent({**event, "path": path}), context))
         try:
-            return self._resolved(event["httpMethod"].upper(), path, event)
+            method = event["httpMethod"].upper()
+            found = self._resolved("GET" if method == "HEAD" else method, path, event)
+            return {**found, "body": ""} if method == "HEAD" and isinstance(found, dict) else found
         finally:
             self._state.reset(token)
 

@@ -186,6 +186,6 @@ def _lease(agent: Agent, state: State, run: Run, writes: list[Write]) -> Held | 
 def close_dead(state: State, run_id: str) -> None:
     """Closes the run of a dead holder; that someone else did so first is as good."""
     try:
-        closing.close(state, runs.get(run_id), closing.InterruptedError(run_id))
+        closing.close(state, runs.get(run_id), closing.RunInterruptedError(run_id))
     except ConditionFailedError:
         _log.info("%s was closed by another request.", run_id)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from agentkeep import clock, ids
-from agentkeep.errors import AgentKeepError
+from agentkeep.errors import AgentKeepError, NotFoundError
 from agentkeep.loop.commit import finished_fields
 from agentkeep.loop.decisions import status_of
 from agentkeep.loop.lease import LeaseLostError
@@ -30,7 +30,7 @@ class UnforeseenError(AgentKeepError):
         super().__init__(f"Something went wrong in AgentKeep while {run_id} ran. The log has it.", run_id=run_id)
 
 
-class InterruptedError(AgentKeepError):
+class RunInterruptedError(AgentKeepError):
     """The process that drove the run ended, and the run was closed by the next one that needed the conversation."""
 
     status = 503
@@ -73,6 +73,15 @@ def close(state: State, run: Run, error: AgentKeepError) -> None:
     closed, writes = _closing(state, run, window, error)
     ending = replace(state, next_seq=state.next_seq + _paired(writes), last_run_completion=closed.completed_at)
     database.transact([conversations.turn_write(state, ending, until=0, taking_over=True), *writes])
+
+
+def settle_deleted(run: Run) -> None:
+    """Cancels a run that lost its conversation because that was deleted, and raises NotFoundError then."""
+    try:
+        conversations.get(run.conversation)
+    except NotFoundError:
+        cancel(run)
+        raise
 
 
 def cancel(run: Run) -> None:

@@ -38,7 +38,7 @@ def commit(
         runs.update_write(after.run),
         runs.step_write(done),
         *([messages.replace_write(turn.system)] if turn.recompiled else []),
-        *(write for message in placed for write in messages.put_writes(message)),
+        *(write for message in placed for write in messages.put_writes(message, len(placed))),
         *([runs.usage_write(done)] if step.first_seq is None else []),
         *effects,
     ]

@@ -196,5 +196,5 @@ def _note_activity(turn: Turn) -> None:
     )
     try:
         agent_store.record_activity(turn.agent.id, activity)
-    except StoreUnavailableError:
-        _log.warning("The end of %s is not among the activity of its agent.", turn.run.id)
+    except Exception:  # the run has ended and its answer is out: nothing after that may raise
+        _log.exception("The end of %s is not among the activity of its agent.", turn.run.id)

@@ -26,7 +26,7 @@ TOO_MUCH: Final = (
     "Nothing was changed: these calls together change more memory than one step can store. Make fewer calls at once."
 )
 CONTENDED: Final = (
-    "Nothing was changed: others kept changing the same memory at the same time. Look at it as it is now, and try again."
+    "Nothing was changed: others kept changing the same memory at the same time. See how it is now, then try again."
 )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from agentkeep.models.errors import ModelAuthenticationError
+from agentkeep.tenancy.client import system_client
 
 SECRET_NAME_VARIABLE: Final = "AGENTKEEP_PROVIDERS_SECRET"
 CACHE_SECONDS: Final = 300.0
@@ -63,11 +64,10 @@ class _SecretCache:
 
 
 def _read_secret(secret: str) -> dict[str, str]:
-    import boto3  # 0.4 s, and only deployments in AWS get here
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
-        answer = boto3.client("secretsmanager").get_secret_value(SecretId=secret)
+        answer = system_client("secretsmanager").get_secret_value(SecretId=secret)
         values = json.loads(answer["SecretString"])
     except (BotoCoreError, ClientError, KeyError, ValueError) as error:
         raise _unreadable(secret, type(error).__name__) from error

@@ -1,6 +1,6 @@
 """Agents: create, read, list, change, delete."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from agentkeep import clock
@@ -10,11 +10,13 @@ from agentkeep.ids import new as new_id
 from agentkeep.operations import new_agent
 from agentkeep.operations.agent_details import details, details_of_many
 from agentkeep.operations.context_window import window_writes
+from agentkeep.operations.new_agent import Blueprint
 from agentkeep.operations.opening import open_conversation
 from agentkeep.operations.revising import revise
 from agentkeep.store import agents as agent_store
 from agentkeep.store import blocks as block_store
-from agentkeep.store import conversations, database
+from agentkeep.store import conversations, database, making
+from agentkeep.store.database import Write
 from agentkeep.store.entities import Agent, Conversation
 from agentkeep.tenancy.context import current_caller
 from agentkeep.tenancy.secrets import seal
@@ -29,7 +31,7 @@ _PLAIN = (
 def create(request: CreateAgent) -> AgentParts:
     """A new agent with its blocks and its default conversation; nothing of it is seen until all of it is there."""
     plan = new_agent.blueprint(request)
-    agent, author = plan.agent, current_caller.get().principal
+    agent = plan.agent
     conversation = Conversation(
         id=agent.id,
         agent_id=agent.id,
@@ -38,11 +40,26 @@ def create(request: CreateAgent) -> AgentParts:
         updated_at=agent.updated_at,
     )
     _, opening = open_conversation(conversation, agent, plan.blocks, plan.opening)
-    made = [write for block in plan.new_blocks for write in block_store.create_writes(block, author)]
     secrets = _sealed(request.given("secrets", "tool_exec_environment_variables"))
     kept = [agent_store.secrets_write(agent.id, secrets)] if secrets else []
-    database.transact_all([*made, *opening, *kept, *agent_store.create_writes(agent)], "last")
+    edges = agent_store.edge_writes(agent.id, agent.block_ids)
+    _store(plan, [*edges, *opening, *kept, *agent_store.create_writes(agent)])
     return details(agent, EVERYTHING)
+
+
+def _store(plan: Blueprint, rest: Sequence[Write]) -> None:
+    """Writes new blocks and the rest of a new agent: at once, or behind a marker if one transaction cannot hold it."""
+    at_once = [*_block_writes(plan), *rest]
+    if database.fits_one_transaction(at_once):
+        return database.transact(at_once)
+    begin, end = making.begin_write(plan.agent.id), making.end_write(plan.agent.id)
+    return database.transact_all([begin, *_block_writes(plan, with_agent=plan.agent.id), *rest, end], "last")
+
+
+def _block_writes(plan: Blueprint, with_agent: str | None = None) -> Iterator[Write]:
+    author = current_caller.get().principal
+    for block in plan.new_blocks:
+        yield from block_store.create_writes(block, author, with_agent)
 
 
 def _sealed(given: dict[str, dict[str, str]]) -> dict[str, str]:
@@ -145,8 +162,8 @@ def delete(agent_id: str) -> None:
         agent = agent_store.get(agent_id)
         state = conversations.get(agent_id)
         writes: Iterable[database.Write] = [
-            *agent_store.delete_writes(agent),
             *conversations.delete_writes(state),
+            *agent_store.delete_writes(agent),
         ]
         database.transact_all(writes, "first")
 

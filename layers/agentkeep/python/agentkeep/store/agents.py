@@ -113,8 +113,7 @@ def activities(agent_ids: Iterable[str]) -> dict[str, Activity]:
 
 
 def create_writes(agent: Agent) -> Iterator[Write]:
-    """The writes that make an agent: the item last, so that it is seen when all else is there."""
-    yield from _edges(agent.id, agent.block_ids)
+    """The writes that make an agent, but for its `edge_writes`: the item last, so that it is seen when all else is."""
     yield from listing.changes(agent.id, {}, _places(agent))
     yield database.put("entities", keys.activity(agent.id), _activity_item(agent.id, Activity()))
     yield database.put("entities", keys.entity("agent", agent.id), _item(agent), "attribute_not_exists(pk)")
@@ -123,7 +122,7 @@ def create_writes(agent: Agent) -> Iterator[Write]:
 def update_writes(old: Agent, new: Agent) -> Iterator[Write]:
     """The writes that change an agent from the version that was read, the conditional one first."""
     yield _replace(old.version, new.id, _item(new))
-    yield from _edges(new.id, [block_id for block_id in new.block_ids if block_id not in old.block_ids])
+    yield from edge_writes(new.id, [block_id for block_id in new.block_ids if block_id not in old.block_ids])
     for block_id in old.block_ids:
         if block_id not in new.block_ids:
             yield database.delete("entities", keys.block_agent(block_id, new.id))
@@ -149,7 +148,8 @@ def _item(agent: Agent) -> Item:
     return {"version": agent.version, "updated_at": _time(agent.updated_at), **pack(agent)}
 
 
-def _edges(agent_id: str, block_ids: Iterable[str]) -> Iterator[Write]:
+def edge_writes(agent_id: str, block_ids: Iterable[str]) -> Iterator[Write]:
+    """The writes that say an agent carries blocks."""
     for block_id in block_ids:
         yield database.put("entities", keys.block_agent(block_id, agent_id), {"id": agent_id})
 

@@ -20,6 +20,7 @@ from agentkeep.store.database import Item, TableName, Write
 from agentkeep.store.entities import Block, BlockVersion
 from agentkeep.store.keys import Key
 from agentkeep.store.listing import Entry, Place
+from agentkeep.store.making import unmade
 from agentkeep.store.pages import PageRequest, Scan, chunks, merged, take
 
 Cause = Literal["create", "update", "tool", "undo"]
@@ -34,6 +35,7 @@ class BlockFacets(Record):
     hidden: bool
     is_template: bool
     project_id: str | None = None
+    with_agent: str | None = None
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ def _contains(text: str | None, part: str | None) -> bool:
 def get(block_id: str) -> Block:
     """The block. Raises NotFoundError when it does not exist or was deleted."""
     item = database.get("entities", keys.entity("block", block_id))
-    if item is None or item.get("deleted"):
+    if item is None or item.get("deleted") or unmade(_makers([item])):
         raise NotFoundError("Block", block_id)
     return unpack(item, Block)
 
@@ -114,15 +116,25 @@ def among(
     found: Mapping[tuple[TableName, Key], Item], wanted: Mapping[str, tuple[TableName, Key]]
 ) -> dict[str, Block]:
     """The blocks that exist among items read from `places`."""
-    items = ((block_id, found.get(place)) for block_id, place in wanted.items())
-    return {block_id: unpack(item, Block) for block_id, item in items if item and not item.get("deleted")}
+    read = {block_id: found[place] for block_id, place in wanted.items() if place in found}
+    there = {block_id: item for block_id, item in read.items() if not item.get("deleted")}
+    hidden = unmade(_makers(there.values()))
+    return {block_id: unpack(item, Block) for block_id, item in there.items() if item.get("with_agent") not in hidden}
 
 
-def create_writes(block: Block, changed_by: str) -> Iterator[Write]:
-    """The writes that make a block: its first version, its list items, itself."""
+def _makers(items: Iterable[Item]) -> set[str]:
+    return {item["with_agent"] for item in items if "with_agent" in item}
+
+
+def create_writes(block: Block, changed_by: str, with_agent: str | None = None) -> Iterator[Write]:
+    """The writes that make a block: its first version, its list items, itself.
+
+    `with_agent`: it comes with that agent in several transactions and is unseen until the last (`store.making`).
+    """
     yield _version(block, changed_by, "create", None)
-    yield from listing.changes(block.id, {}, _places(block))
-    yield database.put("entities", keys.entity("block", block.id), _item(block), "attribute_not_exists(pk)")
+    yield from listing.changes(block.id, {}, _places(block, with_agent))
+    item = _item(block) | ({"with_agent": with_agent} if with_agent else {})
+    yield database.put("entities", keys.entity("block", block.id), item, "attribute_not_exists(pk)")
 
 
 def update_writes(
@@ -184,13 +196,14 @@ def agents_count(block_id: str) -> int:
     return database.count("entities", keys.partition("block", block_id), prefix="agent#")
 
 
-def _places(block: Block) -> Mapping[Place, BlockFacets]:
-    places = [Place(listing.list_partition("block")), _by_label(block.label)]
-    return dict.fromkeys(places + [Place(_tags(), tag) for tag in block.tags], _facets(block))
+def _places(block: Block, with_agent: str | None = None) -> Mapping[Place, BlockFacets]:
+    facets = _facets(block).model_copy(update={"with_agent": with_agent})
+    lists = [Place(listing.list_partition("block")), _by_label(block.label)]
+    return dict.fromkeys(lists + [Place(_tags(), tag) for tag in block.tags], facets)
 
 
 def _facets(block: Block) -> BlockFacets:
-    fields = block.model_dump(include=set(BlockFacets.model_fields))
+    fields = block.model_dump(include=set(BlockFacets.model_fields) - {"with_agent"})
     return BlockFacets.model_validate(fields | {"hidden": bool(block.hidden)})
 
 
@@ -228,7 +241,9 @@ def _loaded(filters: BlockFilter, size: int) -> Scan[Block]:
 
 def count(filters: BlockFilter) -> int:
     """How many blocks pass what their facets can tell."""
-    return sum(1 for entry in _scan(filters)(forward=True, start=None) if filters.fits(entry.facets))
+    found = [entry.facets for entry in _scan(filters)(forward=True, start=None) if filters.fits(entry.facets)]
+    hidden = unmade({facets.with_agent for facets in found if facets.with_agent})
+    return sum(1 for facets in found if facets.with_agent not in hidden)
 
 
 def _scan(filters: BlockFilter, size: int | None = None) -> Scan[Entry[BlockFacets]]:

@@ -6,11 +6,15 @@ the two leaves an object nobody reads, never an item without its body.
 
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final, TypeVar
+
+from botocore.exceptions import BotoCoreError, ClientError
 
 from agentkeep.errors import AgentKeepError
 from agentkeep.store.content import Record
-from agentkeep.store.database import Item
+from agentkeep.store.database import Item, StoreUnavailableError
 from agentkeep.tenancy.client import client
 from agentkeep.tenancy.context import current_tenant
 
@@ -33,10 +37,10 @@ class NewerRecordError(AgentKeepError):
         )
 
 
-def pack(record: Record) -> Item:
-    """The attributes that hold a record: `v`, and `data` or `claim`."""
+def pack(record: Record, inline: int = INLINE_BYTES) -> Item:
+    """The attributes that hold a record: `v`, and `data`, or `claim` for one of more than `inline` bytes."""
     data = record.model_dump_json(exclude_defaults=False)
-    if len(data) * 4 <= INLINE_BYTES or len(data.encode()) <= INLINE_BYTES:
+    if len(data) * 4 <= inline or len(data.encode()) <= inline:
         return {"v": VERSION, "data": data}
     return {"v": VERSION, "claim": _put_claim(data.encode())}
 
@@ -50,10 +54,26 @@ def unpack(item: Item, model: type[R]) -> R:
 
 def _put_claim(body: bytes) -> str:
     name = f"{current_tenant.get()}/{hashlib.sha256(body).hexdigest()}"
-    client("s3").put_object(Bucket=os.environ["AGENTKEEP_BUCKET"], Key=name, Body=body)
+    with _available("put_object"):
+        client("s3").put_object(Bucket=os.environ["AGENTKEEP_BUCKET"], Key=name, Body=body)
     return name
 
 
 def _get_claim(name: str) -> bytes:
-    body: bytes = client("s3").get_object(Bucket=os.environ["AGENTKEEP_BUCKET"], Key=name)["Body"].read()
+    with _available("get_object"):
+        found = client("s3").get_object(Bucket=os.environ["AGENTKEEP_BUCKET"], Key=name)
+        body: bytes = found["Body"].read()
     return body
+
+
+@contextmanager
+def _available(operation: str) -> Iterator[None]:
+    """Tells an S3 that is not there just now, after botocore's own retries, from a mistake of ours."""
+    try:
+        yield
+    except BotoCoreError as error:
+        raise StoreUnavailableError(operation) from error
+    except ClientError as error:
+        if error.response["ResponseMetadata"]["HTTPStatusCode"] < 500:
+            raise
+        raise StoreUnavailableError(operation) from error

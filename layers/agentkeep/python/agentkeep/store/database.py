@@ -243,6 +243,11 @@ def transact_all(writes: Iterable[Write], decisive: Literal["first", "last"]) ->
         transact(part)
 
 
+def fits_one_transaction(writes: Sequence[Write]) -> bool:
+    """Whether `transact_all` would write all at once."""
+    return len(_parts(list(writes), "first")) == 1
+
+
 def _parts(writes: list[Write], decisive: Literal["first", "last"]) -> list[list[Write]]:
     """The writes in parts that a transaction can hold, the part with the decisive write as full as it can be."""
     if decisive == "last":

@@ -7,10 +7,11 @@ Item shapes (messages table):
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
 from agentkeep.errors import NotFoundError
 from agentkeep.store import database, keys
-from agentkeep.store.bodies import pack, unpack
+from agentkeep.store.bodies import INLINE_BYTES, pack, unpack
 from agentkeep.store.content import Message
 from agentkeep.store.database import Item, Write
 from agentkeep.store.entities import Segment
@@ -18,13 +19,16 @@ from agentkeep.store.keys import Key
 from agentkeep.store.pages import PageRequest, chunks, merged, take
 
 END = 10**15
+_SHARED_BYTES: Final = 2_000_000
+"""What all messages of one transaction may take of its 4 MB, in their items."""
 
 
-def put_writes(message: Message) -> Iterator[Write]:
-    """The writes of a message: its pointer and itself."""
+def put_writes(message: Message, together: int = 1) -> Iterator[Write]:
+    """The writes of a message: its pointer and itself. `together` is how many messages their transaction writes."""
     pointer = {"conversation": message.conversation, "seq": message.seq, "agent_id": message.agent_id}
     yield database.put("messages", keys.message_pointer(message.id), pointer)
-    yield database.put("messages", keys.message(message.conversation, message.seq), _item(message))
+    inline = min(INLINE_BYTES, _SHARED_BYTES // together)
+    yield database.put("messages", keys.message(message.conversation, message.seq), _item(message, inline))
 
 
 def replace_write(message: Message) -> Write:
@@ -32,13 +36,13 @@ def replace_write(message: Message) -> Write:
     return database.put("messages", keys.message(message.conversation, message.seq), _item(message))
 
 
-def _item(message: Message) -> Item:
+def _item(message: Message, inline: int = INLINE_BYTES) -> Item:
     return {
         "gsi1pk": _timeline(keys.shard(message.conversation)),
         "gsi1sk": message.id,
         "gsi2pk": _of_agent(message.agent_id),
         "gsi2sk": message.id,
-        **pack(message),
+        **pack(message, inline),
     }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from agentkeep.api.answers import MAX_BYTES, dumps, payload_bytes
 from agentkeep.api.render.blocks import block
 from agentkeep.api.render.models import embedding_config, llm_config, model_settings
 from agentkeep.api.render.times import moment
@@ -87,6 +88,15 @@ def agent_state(parts: AgentParts, include: frozenset[str] = EVERYTHING) -> Json
         "per_file_view_window_char_limit": agent.per_file_view_window_char_limit,
         "hidden": agent.hidden,
     }
+
+
+def whole_agent(parts: AgentParts) -> Json:
+    """The state of an agent that was just changed, everything filled in, unless that is more than an answer holds.
+
+    The change was made, so the answer is no refusal: blocks and tools are empty, as in reads without `include`.
+    """
+    state = agent_state(parts)
+    return state if payload_bytes(dumps(state)) <= MAX_BYTES else agent_state(parts, frozenset())
 
 
 def memory(agent: Agent, blocks: Sequence[Json]) -> Json:

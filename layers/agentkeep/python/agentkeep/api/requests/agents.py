@@ -32,6 +32,7 @@ from agentkeep.api.requests.fields import (
     ToolId,
 )
 from agentkeep.api.requests.messages import MessageCreate
+from agentkeep.api.requests.model_settings import EmbeddingConfig, LlmConfig, ModelSettings, Settings
 from agentkeep.store.agents import AgentFilter
 from agentkeep.store.agents import Order as AgentOrder
 from agentkeep.store.entities import StopReason
@@ -85,12 +86,12 @@ class _AgentFields(Body):
     identity_ids: list[IdentityId] | None = None
     metadata: Json | None = None
     model: Handle | None = None
-    model_settings: Json | None = None
-    llm_config: Json | None = None
+    model_settings: ModelSettings | None = None
+    llm_config: LlmConfig | None = None
     embedding: Handle | None = None
-    embedding_config: Json | None = None
-    compaction_settings: Json | None = None
-    response_format: Json | None = None
+    embedding_config: EmbeddingConfig | None = None
+    compaction_settings: Settings | None = None
+    response_format: Settings | None = None
     context_window_limit: ContextWindow | None = None
     max_tokens: Count | None = None
     parallel_tool_calls: Boolean | None = None

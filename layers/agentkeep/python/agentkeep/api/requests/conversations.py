@@ -2,7 +2,8 @@
 
 from typing import Literal
 
-from agentkeep.api.requests.fields import AgentId, Body, Boolean, ContextWindow, Handle, Json, Moment, Page, Query
+from agentkeep.api.requests.fields import AgentId, Body, Boolean, ContextWindow, Handle, Moment, Page, Query
+from agentkeep.api.requests.model_settings import ModelSettings
 from agentkeep.store.conversations import Order as ConversationOrder
 
 
@@ -10,7 +11,7 @@ class _ConversationFields(Body):
     summary: str | None = None
     description: str | None = None
     model: Handle | None = None
-    model_settings: Json | None = None
+    model_settings: ModelSettings | None = None
     context_window_limit: ContextWindow | None = None
     hidden: Boolean | None = None
 

@@ -48,7 +48,7 @@ _WISH = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NEVER_AGAIN = re.compile(
-    r"^(?P<before>.*?)[\s,;:\u2013\u2014-]*\b(?:please )?(?:do not|don't|never)\s+"
+    r"^(?P<before>.*?)[\s,;:\u2013\u2014-]*(?:\b(?:and|so|therefore)\s+)*\b(?:please )?(?:do not|don't|never)\s+"
     r"(?P<verb>suggest|propose|recommend|mention|bring up|try)\s+(?P<what>.+?)(?:\s+(?:again|any ?more|ever))?[.!?]*$",
     re.IGNORECASE | re.DOTALL,
 )

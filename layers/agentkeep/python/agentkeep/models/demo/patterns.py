@@ -81,11 +81,12 @@ _JOB = re.compile(
     r"\b(?:engineer|developer|manager|designer|doctor|teacher|lead|director|analyst|scientist|student|nurse|writer"
     r"|founder|c[efpt]o|architect|consultant|accountant|lawyer|chef|professor|researcher|admin\w*|owner|intern|editor"
     r"|author|artist|programmer|trainer|officer|assistant|pilot|driver|farmer|musician|journalist|librarian|therapist"
-    r"|translator|specialist|head of|\w+ist)\b",
+    r"|translator|specialist|mechanic|plumber|carpenter|welder|builder|gardener|head of|\w+ist|\w+ician)\b",
     re.IGNORECASE,
 )
+_AT_WORK = re.compile(r"\b(?:at|for|with)\s+[A-Z]")
 _DATE = re.compile(
-    r",?\s+(?:on|by|before|in)\s+(?P<date>(?:next |this |early |late |mid-?)?"
+    r",?\s+(?:due\s+)?(?:on|by|before|in)\s+(?P<date>(?:next |this |early |late |mid-?)?"
     r"(?:\d|[A-Z][a-z]+day|[A-Z][a-z]{2,8}\b|Q[1-4]|week|month|spring|summer|autumn|fall|winter).*)$"
 )
 
@@ -96,13 +97,17 @@ def _name(found: re.Match[str]) -> Iterator[Fact]:
     yield Fact("human", capitalised(found["value"]), "Name", single=True)
     rest = found.string[found.end() :].strip(" ,.-\u2013\u2014")
     role = re.match(r"(?:and\s+)?(?:(?:I'm|I am)\s+)?(?:(?:an?|the)\s+)?(?P<role>[^,.;]+)", rest)
-    if role and _JOB.search(role["role"]):
+    if role and _is_job(role["role"]):
         yield Fact("human", role["role"].strip(), "Role", single=True)
 
 
 def _role(found: re.Match[str]) -> Iterator[Fact]:
-    if _JOB.search(found["value"]):
+    if _is_job(found["value"]):
         yield Fact("human", found["value"].strip(), "Role", single=True)
+
+
+def _is_job(text: str) -> bool:
+    return _JOB.search(text) is not None or _AT_WORK.search(text) is not None
 
 
 def _employer(found: re.Match[str]) -> Iterator[Fact]:

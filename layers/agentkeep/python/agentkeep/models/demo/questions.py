@@ -28,7 +28,8 @@ _EVERYTHING = re.compile(
     re.IGNORECASE,
 )
 _BRIEFING = re.compile(
-    r"\bshould (?:i|we) know\b|\bstart (?:the|my|our) day\b|\bbrief(?:ing)?\b|\bstatus\b|\bwhat(?:'s| is) new\b"
+    r"\b(?:should|must) (?:i|we) know\b|\b(?:i|we) (?:should|must|need to|have to) know\b"
+    r"|\bstart (?:the|my|our) day\b|\bbrief(?:ing)?\b|\bstatus\b|\bwhat(?:'s| is) new\b"
     r"|\bcatch me up\b|\bwhere (?:are|do) we\b|\banything (?:new|urgent|important)\b|\boverview\b|\brecap\b",
     re.IGNORECASE,
 )
@@ -49,7 +50,7 @@ _SAME_MATTER: Final = (
     ("company", "employer"),
     ("problem issue stuck blocking", "blocker"),
     ("decide decided", "decision"),
-    ("avoid", "not suggest"),
+    ("avoid try trying tried", "not suggest tried"),
     ("like prefer hate", "preference"),
     ("rule", "policy"),
     ("colour color", "colour color"),

@@ -23,6 +23,9 @@ _VERDICT = re.compile(
     r"\b(?:append|add|write|put|record|post)\b.*\b(?:verdict|review|assessment|opinion|comments?|findings|feedback)\b",
     re.IGNORECASE | re.DOTALL,
 )
+_CHANGE = re.compile(
+    r"^(?:please\s+)?(?:change|edit|update|replace|delete|remove|drop|rewrite|amend|overwrite)\b", re.IGNORECASE
+)
 _LINES = re.compile(r"\b(?P<count>\d+|one|two|three|four|five|six|seven|eight|nine|ten)[ -]lines?\b", re.IGNORECASE)
 _NUMBERS: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _COMPOSED = re.compile(
@@ -32,9 +35,10 @@ _COMPOSED = re.compile(
 )
 _OWN_NAME = re.compile(r"\b(?:I am|I'm|my name is|you are)\s+(?P<name>[A-Z][\w-]+)")
 _NUMBERED = re.compile(r"^(?P<number>\d+)[.)]\s+(?P<rule>.+)$")
-_FORBIDS = re.compile(r"\b(?:no|never|not|don't|without)\b", re.IGNORECASE)
+_FORBIDS = re.compile(r"\b(?:no|nobody|nothing|none|never|not|cannot|can't|don't|without|forbidden)\b", re.IGNORECASE)
+_DEMANDS = re.compile(r"\b(?:every|each|all|always|must|needs?|requires?|required|has to|have to)\b", re.IGNORECASE)
 _RULE_WORDS: Final = stems(
-    "every each all always must never no not fix fixes change changes ship ships require required with"
+    "every each all always must never no nobody not fix fixes change changes ship ships need require required with"
 )
 _QUOTES: Final = " .,:\"'\u201c\u201d"
 _DEFAULT_LINES: Final = 8
@@ -55,6 +59,8 @@ def read(text: str, blocks: Sequence[MemoryBlock], said: Sequence[str]) -> Edit 
         return _review(mentioned[0], _target(mentioned, text), blocks)
     for sentence in sentences(text):
         for block in named(blocks, sentence):
+            if block.read_only and _CHANGE.match(plain(sentence)):
+                return Edit(block, "")
             what = _what(sentence, block)
             if what:
                 return _write(what, block, text, blocks, said)
@@ -151,12 +157,15 @@ def _rules(block: MemoryBlock) -> list[tuple[str, str]]:
 
 
 def _breaks(text: str, rule: str) -> bool:
-    """A rule that forbids is broken by a text that speaks of the matter, one that demands by a text that does not."""
+    """A rule that forbids is broken by a text that speaks of the matter, one that demands by a text that does not.
+
+    Of other rules this model cannot tell.
+    """
     wanted = meaning(rule) - _RULE_WORDS
     spoken = len(wanted & meaning(text))
     if _FORBIDS.search(rule):
         return len(wanted) > 0 and spoken >= max(2, len(wanted) - 1) and not _FORBIDS.search(text)
-    return spoken == 0
+    return _DEMANDS.search(rule) is not None and spoken == 0
 
 
 def _reason(rule: str) -> str:

@@ -1,0 +1,95 @@
+"""The whole system in the weather of the cloud: lagging indexes, conflicts, throttling, lost answers of the tables.
+
+What a client sees must be the same as on a calm day; only lists that are allowed to lag may need a moment.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from letta_client import Letta
+
+from tests.doubles.provider import ScriptedProvider
+from tests.local.clients import client_of, history, in_threads, said, unpaired_calls
+from tests.local.servers import LocalServer
+
+MODEL = "openai/gpt-4o-mini"
+TURNS = 4
+
+
+SEEDS = [1, 2, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 15))]
+
+
+@pytest.fixture(params=SEEDS)
+def stormy(request: pytest.FixtureRequest, tmp_path: Path, provider: ScriptedProvider) -> Iterator[Letta]:
+    """The official client, with its usual retries, on a server in weather."""
+    environment = provider.environment | {"AGENTKEEP_WEATHER": str(request.param)}
+    local = LocalServer(tmp_path / "data", environment).start()
+    yield client_of(local.base_url, max_retries=2)
+    local.stop()
+
+
+def soon(look: Callable[[], bool]) -> bool:
+    """Whether it becomes true within the time that an index may lag."""
+    deadline = time.monotonic() + 5
+    while not look():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_nothing_is_lost_doubled_or_out_of_order(stormy: Letta) -> None:
+    shared = stormy.blocks.create(label="shared", value="start")
+    agents = [
+        stormy.agents.create(
+            name=f"agent {number}",
+            model=MODEL,
+            tags=["stormy"],
+            block_ids=[shared.id],
+            memory_blocks=[{"label": "human", "value": "start"}],
+        )
+        for number in range(4)
+    ]
+    conversations = [stormy.conversations.create(agent_id=agent.id) for agent in agents]
+
+    def talk(number: int) -> list[str]:
+        heard = []
+        for turn in range(TURNS):
+            name = f"{number}-{turn}"
+            calls = "\n@then\n".join(
+                f'@call memory_insert {{"label": "{label}", "new_string": "{name}"}}' for label in ("shared", "human")
+            )
+            text = f"{calls}\n@then\n@say heard {name}"
+            heard.append(said(stormy.agents.messages.create(agents[number].id, input=text).messages))
+            list(stormy.conversations.messages.create(conversations[number].id, input=f"@say aside {name}"))
+        return heard
+
+    answers = in_threads(4, talk)
+
+    for number, agent in enumerate(agents):
+        expected = [f"heard {number}-{turn}" for turn in range(TURNS)]
+        messages = history(stormy, agent.id)
+        aside = history(stormy, agent.id, conversations[number].id)
+        assert answers[number] == said(messages).splitlines() == expected
+        assert unpaired_calls(messages) == set()
+        assert said(aside).splitlines() == [f"aside {number}-{turn}" for turn in range(TURNS)]
+        own = stormy.agents.blocks.retrieve("human", agent_id=agent.id).value.splitlines()
+        assert own == ["start", *(f"{number}-{turn}" for turn in range(TURNS))]
+        assert soon(lambda agent=agent: len(list(stormy.runs.list(agent_id=agent.id, limit=3))) == 2 * TURNS)  # type: ignore[misc]
+    together = stormy.blocks.retrieve(shared.id).value.splitlines()
+    assert sorted(together) == sorted(["start", *(f"{n}-{turn}" for n in range(4) for turn in range(TURNS))])
+
+
+def test_lists_that_must_not_lag_show_what_was_just_made(stormy: Letta) -> None:
+    names = []
+    for number in range(12):
+        names.append(stormy.agents.create(name=f"agent {number:02}", model=MODEL, tags=["fresh"]).name)
+        assert [agent.name for agent in stormy.agents.list(tags=["fresh"], limit=5, order="asc")] == names
+        assert stormy.tags.list() == ["fresh"]
+
+    for agent in stormy.agents.list(tags=["fresh"], limit=5):
+        stormy.agents.delete(agent.id)
+        names.remove(agent.name)
+        assert [left.name for left in stormy.agents.list(limit=5, order="asc")] == names
