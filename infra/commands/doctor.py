@@ -18,7 +18,7 @@ import typer
 from infra.local.data_directory import DataDirectory
 from infra.local.dynamodb.storage import DATA_FORMAT
 
-_PACKAGES: Final = ("botocore", "cryptography", "moto", "pydantic", "starlette", "uvicorn")
+_PACKAGES: Final = ("botocore", "cryptography", "pydantic", "starlette", "uvicorn")
 _NODE: Final = 20
 _SECONDS: Final = 10
 

@@ -184,9 +184,10 @@ def told(message: Message) -> Iterator[str]:
 
 def unpaired(history: Sequence[Message]) -> Iterator[str]:
     """Calls that are not followed by exactly their returns, and returns without a call."""
-    for message, following in zip(history, [*history[1:], None], strict=True):
+    for position, message in enumerate(history):
         calls = [call.id for call in message.tool_calls]
-        returns = [each.tool_call_id for each in following.tool_returns] if following else []
+        following = history[position + 1 : position + 2]
+        returns = [each.tool_call_id for answer in following for each in answer.tool_returns]
         if calls != returns:
             yield f"seq {message.seq}: calls {calls}, returns {returns}"
 

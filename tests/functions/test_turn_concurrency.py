@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from agentkeep.loop import effects
 from agentkeep.models import ModelAnswer, ModelRequest
 from tests.doubles.ledger import Ledger
 from tests.doubles.models import calls, says
@@ -152,11 +153,11 @@ def test_a_block_that_others_never_leave_alone_is_a_tools_error_not_a_runs(
     block_id = _new_block(stage.system)
     agent = stage.system.new_agent(block_ids=[block_id])["id"]
     stage.model.think = _notes_what_it_hears
-    run_tools = __import__("agentkeep.loop.effects", fromlist=["run_tools"]).run_tools
+    run_tools = effects.run_tools
 
     def too_late(turn: Any, asked: Any) -> Any:
         outcome = run_tools(turn, asked)
-        stage.system.call("blocks", "PATCH", f"/v1/blocks/{block_id}", {"value": f"{threading.get_ident()}"})
+        stage.system.call("blocks", "PATCH", f"/v1/blocks/{block_id}", {"value": "Mine."})
         return outcome
 
     monkeypatch.setattr("agentkeep.loop.effects.run_tools", too_late)

@@ -1,12 +1,13 @@
 """What follows from a model's answer and from its tools' returns. Pure: no store, no model, no clock."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agentkeep.memory.opening import SPEAKS_BY_TOOL
 from agentkeep.models import ModelAnswer
-from agentkeep.store.content import ToolCall
+from agentkeep.store.content import Part, ReasoningPart, TextPart, ToolCall
 from agentkeep.store.entities import RunStatus, StopReason
+from agentkeep.text import clean
 from agentkeep.tools.working import SEND_MESSAGE
 
 _FAILURES = frozenset({
@@ -21,6 +22,25 @@ class AfterAnswer:
 
     calls: Sequence[ToolCall]
     stop: StopReason | None
+
+
+def storable(answer: ModelAnswer) -> ModelAnswer:
+    """The answer in text that every store and client takes: a provider's JSON may hold NUL and halves of characters.
+
+    Reasoning that had to be changed loses its signature, which would not fit it any more.
+    """
+    content = [_storable(part) for part in answer.content]
+    fields = [{"name": clean(call.name), "arguments": clean(call.arguments)} for call in answer.tool_calls]
+    calls = [call.model_copy(update=given) for call, given in zip(answer.tool_calls, fields, strict=True)]
+    return replace(answer, content=content, tool_calls=calls)
+
+
+def _storable(part: Part) -> Part:
+    if isinstance(part, TextPart):
+        return part.model_copy(update={"text": clean(part.text)})
+    if isinstance(part, ReasoningPart) and part.reasoning != clean(part.reasoning):
+        return part.model_copy(update={"reasoning": clean(part.reasoning), "signature": None})
+    return part
 
 
 def after_answer(answer: ModelAnswer, *, parallel: bool) -> AfterAnswer:

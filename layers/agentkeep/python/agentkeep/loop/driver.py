@@ -13,7 +13,7 @@ from agentkeep import clock, ids
 from agentkeep.errors import AgentKeepError
 from agentkeep.loop import closing, effects, lease
 from agentkeep.loop.commit import commit
-from agentkeep.loop.decisions import after_answer, after_returns
+from agentkeep.loop.decisions import after_answer, after_returns, storable
 from agentkeep.loop.effects import Outcome
 from agentkeep.loop.events import Event, MessageCommitted, RunFinished
 from agentkeep.loop.lease import LeaseLostError, Renewal
@@ -86,7 +86,7 @@ def _finish_interrupted_step(turn: Turn, emit: Emit) -> StopReason | None:
 def _step(turn: Turn, deadline: float | None, emit: Emit) -> StopReason | None:
     started = time.perf_counter_ns()
     turn.recompile()
-    answer = complete(_request(turn, deadline))
+    answer = storable(complete(_request(turn, deadline)))
     step = _new_step(turn, answer, time.perf_counter_ns() - started)
     decision = after_answer(answer, parallel=bool(turn.settings.get("parallel_tool_calls")))
     step.stop_reason = decision.stop

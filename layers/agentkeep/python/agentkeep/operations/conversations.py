@@ -124,6 +124,8 @@ def update(conversation_id: str, agent_id: str | None, request: UpdateConversati
         given = request.given()
         if "context_window_limit" in given:
             given["context_window"] = given.pop("context_window_limit")
+        if given.get("archived") != old.conversation.archived and "archived" in given:
+            given["archived_at"] = clock.now() if given["archived"] else None
         stamp = {"updated_at": clock.now(), "last_updated_by_id": current_caller.get().principal}
         new = Conversation.model_validate({**old.conversation.model_dump(), **given, **stamp})
         database.write(conversation_store.update_write(old, new))

@@ -130,6 +130,7 @@ class Conversation(Record):
     summary: str | None = None
     description: str | None = None
     archived: bool = False
+    archived_at: datetime | None = None
     hidden: bool | None = None
     model: str | None = None
     model_settings: dict[str, Any] | None = None

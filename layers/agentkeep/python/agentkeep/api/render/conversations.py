@@ -16,7 +16,7 @@ def conversation(
     """A conversation. `message_ids` are those in its context window; lists leave them out, as Letta does."""
     return {
         "created_by_id": record.created_by_id,
-        "last_updated_by_id": record.created_by_id,
+        "last_updated_by_id": record.last_updated_by_id,
         "created_at": moment(record.created_at),
         "updated_at": moment(record.updated_at),
         "id": record.id,
@@ -30,6 +30,6 @@ def conversation(
         "context_window_limit": record.context_window,
         "last_message_at": moment(last_message_at or record.last_message_at),
         "archived": record.archived,
-        "archived_at": None,
+        "archived_at": moment(record.archived_at),
         "hidden": record.hidden,
     }
