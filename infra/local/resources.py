@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 from infra.constructs.resource_tree import ANY, GREEDY, PREFLIGHT, UNKNOWN, Resource, Target, resource_tree, with_method
 from infra.routes import Route

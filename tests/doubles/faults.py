@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 
 from botocore.exceptions import ReadTimeoutError
 
+from infra.local.dynamodb.engine import Engine
 from infra.local.dynamodb.errors import DynamoError
 from infra.local.weather import WRITES
 
@@ -77,6 +78,33 @@ class Faults:
             raise _server_error()
         self._down = kind == "down"
         raise time_out()
+
+
+class Torn:
+    """Stands in `engine.faults`: the next batch of reads comes without its conversation, which is asked for again.
+
+    `meanwhile` happens between the two, so that the caller puts together what belongs to two moments.
+    """
+
+    def __init__(self, engine: Engine, meanwhile: Callable[[], object]) -> None:
+        self._engine, self._meanwhile = engine, meanwhile
+
+    def around(self, operation: str, carry_out: Call) -> dict[str, Any]:
+        """Carries an operation out; tears the first batch."""
+        answer = carry_out()
+        if operation != "BatchGetItem":
+            return answer
+        self._engine.faults = None
+        self._meanwhile()
+        late = {
+            table: [item for item in items if "#conversation#" in item["pk"]["S"]]
+            for table, items in answer["Responses"].items()
+        }
+        kept = {table: [item for item in items if item not in late[table]]
+                for table, items in answer["Responses"].items()}  # fmt: skip
+        keys = {table: {"Keys": [{"pk": item["pk"], "sk": item["sk"]} for item in items], "ConsistentRead": True}
+                for table, items in late.items() if items}  # fmt: skip
+        return {**answer, "Responses": kept, "UnprocessedKeys": keys}
 
 
 def _server_error() -> DynamoError:

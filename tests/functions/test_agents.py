@@ -92,6 +92,17 @@ def test_secrets_are_sealed_in_the_store_and_shown_only_on_request(system: Syste
     assert read(system, made["id"], "agent.secrets")["secrets"] == []
 
 
+def test_a_page_of_agents_with_all_they_have_takes_five_reads(system: System) -> None:
+    for number in range(8):
+        system.new_agent(memory_blocks=[{"label": "human", "value": f"{number}"}], secrets={"KEY": f"{number}"})
+    system.engine.counters.reset()
+
+    page = system.call("agents", "GET", "/v1/agents", query={"include": ALL, "limit": 7}).body
+
+    assert [agent["secrets"][0]["value"] for agent in page] == [agent["blocks"][0]["value"] for agent in page]
+    assert system.engine.counters.counts.calls == {"Query": 1, "BatchGetItem": 4}
+
+
 def test_a_name_alone_makes_an_agent_whose_blocks_reach_the_first_prompt(system: System, model: ScriptedModel) -> None:
     bare = system.call("agents", "POST", "/v1/agents", {"name": "bare"})
     block = system.call("blocks", "POST", "/v1/blocks", {"label": "human", "value": "Name: Priya"}).body
@@ -186,7 +197,8 @@ def test_a_deleted_agent_is_gone_everywhere_and_its_blocks_stay(system: System, 
     assert answer.body == {"message": f"Agent id={made['id']} successfully deleted"}
     for function, method, gone in (
         ("agents", "GET", path), ("agents", "PATCH", path), ("agents", "DELETE", path),
-        ("agents", "GET", f"{path}/context"), ("agents", "GET", f"{path}/tools"), ("messages", "GET", f"{path}/messages"),
+        ("agents", "GET", f"{path}/context"), ("agents", "GET", f"{path}/tools"),
+        ("messages", "GET", f"{path}/messages"),
         ("conversations", "GET", f"/v1/conversations/{made['id']}"), ("runs", "GET", f"/v1/runs/{run['id']}/messages"),
         ("agents", "POST", f"{path}/recompile"), ("agents", "PATCH", f"{path}/reset-messages"),
     ):  # fmt: skip

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.doubles.hostile import BUILT, Models, Place, contents, expect_answere
 from tests.doubles.models import ScriptedModel
 from tests.doubles.system import System, running
 
+Json = dict[str, Any]
 UUID = "123e4567-e89b-42d3-8456-426614174000"
 BODIES = {
     "nothing": "",
@@ -47,6 +49,16 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
         yield system
 
 
+@pytest.fixture(scope="module")
+def mine(shared: System) -> Place:
+    return Place(shared)
+
+
+@pytest.fixture(scope="module")
+def theirs(shared: System) -> Place:
+    return Place(replace(shared, tenant="tenant02"))
+
+
 @pytest.mark.parametrize("route", WITH_BODY, ids=named)
 def test_a_body_that_is_none_is_refused_and_nothing_is_stored(
     shared: System, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch, route: Route
@@ -60,28 +72,25 @@ def test_a_body_that_is_none_is_refused_and_nothing_is_stored(
 
 
 @pytest.mark.parametrize("route", WITH_ARGUMENTS, ids=named)
-def test_ids_of_another_kind_and_unknown_ones_are_refused(shared: System, model: ScriptedModel, route: Route) -> None:
-    place = Place(shared)
+def test_ids_of_another_kind_and_unknown_ones_are_refused(shared: System, mine: Place, route: Route) -> None:
     before = contents(shared)
 
     for argument in re.findall(r"{(\w+)}", route.path):
-        kind = place.arguments[argument].partition("-")[0]
+        kind = mine.arguments[argument].partition("-")[0]
         for other in ("agent", "block", "tool", "message", "conv", "run", "step", "group", "x"):
-            answer = expect_answered(
-                shared, route, place.path(route, **{argument: f"{other}-{UUID}"}), place.body(route)
-            )
+            answer = expect_answered(shared, route, mine.path(route, **{argument: f"{other}-{UUID}"}), mine.body(route))
             assert answer.status == 404 if other == kind else answer.status in (400, 404, 422), (other, answer)
         for wrong in (f"{kind}-{UUID.upper()}", f"{kind}-{UUID}x", *NO_IDS):
-            answer = expect_answered(shared, route, place.path(route, **{argument: wrong}), place.body(route))
+            answer = expect_answered(shared, route, mine.path(route, **{argument: wrong}), mine.body(route))
             assert answer.status in (404, 405, 422), (wrong, answer)
 
     assert contents(shared) == before
 
 
 @pytest.mark.parametrize("route", WITH_ARGUMENTS, ids=named)
-def test_the_ids_of_another_tenant_are_as_unknown_as_any(shared: System, model: ScriptedModel, route: Route) -> None:
-    theirs = Place(replace(shared, tenant="tenant02"))
-    mine = Place(shared)
+def test_the_ids_of_another_tenant_are_as_unknown_as_any(
+    shared: System, mine: Place, theirs: Place, route: Route
+) -> None:
     before = contents(shared)
 
     for argument in re.findall(r"{(\w+)}", route.path):
@@ -121,14 +130,13 @@ def test_the_ids_of_another_tenant_are_as_unknown_as_any(shared: System, model: 
     ids=str,
 )
 def test_the_ids_of_another_tenant_in_a_body_or_query_are_404_and_change_nothing(
-    shared: System, model: ScriptedModel, method: str, path: str, body: dict[str, object], query: dict[str, object]
+    shared: System, mine: Place, theirs: Place, method: str, path: str, body: Json | None, query: Json
 ) -> None:
-    theirs = Place(replace(shared, tenant="tenant02")).arguments
-    mine = Place(shared).arguments["agent_id"]
     (route,) = [route for route in BUILT if route.method == method and _fits(route, path)]
     before = contents(shared)
 
-    answer = expect_answered(shared, route, path.replace("{mine}", mine), _with(body, theirs), _with(query, theirs))
+    path = path.replace("{mine}", mine.arguments["agent_id"])
+    answer = expect_answered(shared, route, path, _with(body, theirs.arguments), _with(query, theirs.arguments))
 
     assert answer.status == 404, answer
     assert contents(shared) == before
@@ -138,7 +146,7 @@ def _fits(route: Route, path: str) -> bool:
     return re.fullmatch(re.sub(r"{\w+}", "[^/]+", route.path), path) is not None
 
 
-def _with(value: object, arguments: dict[str, str]) -> object:
+def _with(value: Any, arguments: dict[str, str]) -> Any:
     if isinstance(value, dict):
         return {name: _with(each, arguments) for name, each in value.items()}
     if isinstance(value, list):
@@ -146,12 +154,12 @@ def _with(value: object, arguments: dict[str, str]) -> object:
     return arguments.get(value[1:-1], value) if isinstance(value, str) else value
 
 
-def test_lists_of_another_tenant_show_nothing(shared: System, model: ScriptedModel) -> None:
-    theirs = Place(replace(shared, tenant="tenant02")).arguments
-    queries: list[tuple[str, str, dict[str, object]]] = [
-        ("runs", "/v1/runs", {"agent_id": theirs["agent_id"]}),
-        ("runs", "/v1/runs", {"conversation_id": theirs["conversation_id"]}),
-        ("runs", "/v1/steps", {"agent_id": theirs["agent_id"]}),
+def test_lists_of_another_tenant_show_nothing(shared: System, theirs: Place) -> None:
+    agent_id, conversation_id = theirs.arguments["agent_id"], theirs.arguments["conversation_id"]
+    queries: list[tuple[str, str, Json]] = [
+        ("runs", "/v1/runs", {"agent_id": agent_id}),
+        ("runs", "/v1/runs", {"conversation_id": conversation_id}),
+        ("runs", "/v1/steps", {"agent_id": agent_id}),
     ]
 
     assert [shared.call(function, "GET", path, query=query).body for function, path, query in queries] == [[], [], []]

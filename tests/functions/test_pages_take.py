@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentkeep.errors import NotFoundError
-from agentkeep.store.pages import PageRequest, chunks, merged, take, take_of
+from agentkeep.store.pages import PageRequest, Scan, chunks, merged, take, take_of
 
 values = st.lists(st.integers(0, 60), unique=True, max_size=40)
 cursors = st.none() | st.integers(0, 60)
@@ -34,7 +34,7 @@ def plain(items: Iterable[str], request: PageRequest) -> list[str]:
     return between[-request.limit :] if request.before is not None else between[: request.limit]
 
 
-def scan_of(items: Iterable[str]):  # type: ignore[no-untyped-def]
+def scan_of(items: Iterable[str]) -> Scan[str]:
     def scan(*, forward: bool, start: str | int | None) -> Iterator[str]:
         for item in sorted(items, reverse=not forward):
             if start is None or (item > str(start) if forward else item < str(start)):

@@ -86,3 +86,24 @@ def test_lists_that_an_index_serves_lag_and_catch_up(system: System, model: Scri
     (shown,) = system.call("runs", "GET", "/v1/runs").body
     assert shown["status"] == "completed"
     assert len(system.call("messages", "GET", "/v1/messages").body) == 3
+
+
+def test_a_write_whose_answer_got_lost_happens_once(system: System) -> None:
+    block_id = system.call("blocks", "POST", "/v1/blocks", {"label": "human", "value": "0"}).body["id"]
+    system.engine.weather = Weather(4, Rates(lost_answers=0.3, conflicts=0.1))
+
+    made = [
+        system.call("blocks", "POST", "/v1/blocks", {"label": f"made {number}", "value": ""}) for number in range(20)
+    ]
+    changed = [
+        system.call("blocks", "PATCH", f"/v1/blocks/{block_id}", {"value": f"{number}"}) for number in range(1, 21)
+    ]
+
+    system.engine.weather = CALM
+    assert {answer.status for answer in made + changed} <= {200, 503}
+    labels = [block["label"] for block in system.call("blocks", "GET", "/v1/blocks").body[1:]]
+    assert len(labels) == len(set(labels))
+    assert {answer.body["label"] for answer in made if answer.status == 200} <= set(labels)
+    values = [entry["value"] for entry in system.call("blocks", "GET", f"/v1/blocks/{block_id}/history").body]
+    assert len(values) == len(set(values))
+    assert {answer.body["value"] for answer in changed if answer.status == 200} <= set(values)

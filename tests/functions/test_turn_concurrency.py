@@ -9,6 +9,7 @@ import pytest
 
 from agentkeep.loop import effects
 from agentkeep.models import ModelAnswer, ModelRequest
+from tests.doubles.faults import Torn
 from tests.doubles.ledger import Ledger
 from tests.doubles.models import calls, says
 from tests.doubles.scenes import TWO_STEPS
@@ -144,6 +145,22 @@ def test_a_block_shared_by_two_agents_keeps_every_edit_of_their_tools_and_of_the
     block = stage.system.call("blocks", "GET", f"/v1/blocks/{block_id}").body
     assert (block["description"], block["limit"]) == ("Described 5", 4_000)
     assert len(Ledger(stage.system).versions(block_id)) == 1 + 12 + 7
+
+
+def test_a_turn_that_was_accepted_around_another_sees_the_memory_which_that_one_left(stage: Stage) -> None:
+    """A batch reads item by item: what was read before the other turn must not be taken for what stands after it."""
+    agent = stage.scene.new_agent(stage.system)
+    torn = Torn(stage.system.engine, lambda: stage.send(agent, stage.scene.text))
+    stage.system.engine.faults = torn  # type: ignore[assignment]
+
+    assert stage.send(agent, "And now?").status == 200
+
+    assert stage.contents(agent).history[-3:] == [
+        "assistant: Noted, Priya.",
+        "user: And now?",
+        "assistant: Acknowledged.",
+    ]
+    assert "Priya.\nLikes tea." in stage.model.requests[-1].messages[0].text
 
 
 def test_a_block_that_others_never_leave_alone_is_a_tools_error_not_a_runs(

@@ -1,4 +1,4 @@
-"""Turns that cannot end well: a provider that refuses, early or late; a run that kills every process that takes it up."""
+"""Turns that cannot end well: a provider that refuses, early or late; a run that kills each process that drives it."""
 
 from collections.abc import Iterator
 

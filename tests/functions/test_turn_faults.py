@@ -1,12 +1,16 @@
 """A store that fails, or a process that dies, at any call of a turn; then the message comes again, or another one."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 import pytest
+from hypothesis import HealthCheck, given, settings, strategies
 
-from tests.doubles.faults import WAYS, Faults, Way
+from infra.local.dynamodb.errors import DynamoError
+from infra.local.weather import WRITES as WRITING
+from tests.doubles.faults import WAYS, Call, Death, Faults, Way, time_out
 from tests.doubles.ledger import Contents
 from tests.doubles.scenes import SCENES
 from tests.doubles.system import Answer, System
@@ -49,9 +53,7 @@ def test_a_write_that_fails_costs_nothing(stage: Stage, undisturbed: Undisturbed
 @pytest.mark.long
 @pytest.mark.parametrize("again", AGAIN)
 @pytest.mark.parametrize("way", RECOVERABLE)
-def test_every_write_in_every_way_costs_nothing(
-    stage: Stage, undisturbed: Undisturbed, way: Way, again: str
-) -> None:
+def test_every_write_in_every_way_costs_nothing(stage: Stage, undisturbed: Undisturbed, way: Way, again: str) -> None:
     for at in range(1, WRITES[stage.scene.name] + 1):
         _recovers(stage, undisturbed, Faults(at, way), again)
 
@@ -148,4 +150,99 @@ def test_a_refused_lease_leaves_the_conversation_as_it_was(stage: Stage, undistu
     assert _break(stage, agent, Faults(1, "refused"), "otid-1").status == 500
 
     assert shown(_send_again(stage, agent, "the same otid", "otid-1")) == undisturbed.answer
+    assert stage.contents(agent) == undisturbed.contents
+
+
+@pytest.mark.parametrize("at", [2, 3, 4])
+def test_a_turn_that_a_short_outage_stopped_is_gone_on_with_at_once(
+    stage: Stage, undisturbed: Undisturbed, at: int
+) -> None:
+    agent = stage.scene.new_agent(stage.system)
+    stage.system.engine.faults = _Outage(at, calls=3)  # type: ignore[assignment]
+
+    assert stage.send(agent, stage.scene.text).status == 503
+
+    answer = stage.send(agent, stage.scene.text, **{"x-stainless-retry-count": "1"})
+    assert shown(answer) == undisturbed.answer
+    assert stage.contents(agent) == undisturbed.contents
+
+
+class _Outage:
+    """From write number `at` on, so many transactions time out."""
+
+    def __init__(self, at: int, calls: int) -> None:
+        self._before, self._left = at - 1, calls
+
+    def around(self, operation: str, carry_out: Call) -> dict[str, Any]:
+        if operation == "TransactWriteItems" and self._left:
+            self._before -= 1
+            if self._before < 0:
+                self._left -= 1
+                raise time_out()
+        return carry_out()
+
+
+@pytest.mark.parametrize("at", [2, 3, 4])
+def test_a_commit_that_nobody_can_settle_is_not_written_over(stage: Stage, undisturbed: Undisturbed, at: int) -> None:
+    """It happened, its answer was lost, and looking for it fails in a way that nobody foresaw."""
+    agent = stage.scene.new_agent(stage.system)
+    stage.system.engine.faults = _Unsettled(at)  # type: ignore[assignment]
+
+    assert stage.send(agent, stage.scene.text).status == 409
+
+    stage.system.engine.faults = None
+    answer = stage.send(agent, stage.scene.text, **{"x-stainless-retry-count": "1"})
+    assert shown(answer) == undisturbed.answer
+    assert stage.contents(agent) == undisturbed.contents
+
+
+class _Unsettled:
+    """Loses the answer to write number `at`, and refuses the first read after it."""
+
+    def __init__(self, at: int) -> None:
+        self._left = at
+
+    def around(self, operation: str, carry_out: Call) -> dict[str, Any]:
+        if operation == "GetItem" and self._left == 0:
+            self._left = -1
+            raise DynamoError("AccessDeniedException", "You are not authorized to perform this operation.")
+        answer = carry_out()
+        if operation in WRITING:
+            self._left -= 1
+            if self._left == 0:
+                raise time_out()
+        return answer
+
+
+several_faults = strategies.lists(
+    strategies.builds(Faults, at=strategies.integers(1, 7), way=strategies.sampled_from(RECOVERABLE)), max_size=2
+)
+"""At most two, since a run is not taken up for a third time."""
+one_stage = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+
+
+@settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=one_stage)
+@given(several_faults)
+def test_several_failures_in_a_row_cost_nothing(stage: Stage, undisturbed: Undisturbed, several: list[Faults]) -> None:
+    _recovers_from_all(stage, undisturbed, several)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@settings(max_examples=600, deadline=None, suppress_health_check=one_stage)
+@given(several_faults)
+def test_any_failures_in_a_row_cost_nothing(stage: Stage, undisturbed: Undisturbed, several: list[Faults]) -> None:
+    _recovers_from_all(stage, undisturbed, several)
+
+
+def _recovers_from_all(stage: Stage, undisturbed: Undisturbed, several: list[Faults]) -> None:
+    agent = stage.scene.new_agent(stage.system)
+    for faults in several:
+        stage.system.engine.faults = faults  # type: ignore[assignment]
+        with suppress(Death):
+            stage.play(agent, "otid-1")
+        faults.lift()
+        stage.start_again()
+
+    assert shown(stage.send(agent, stage.scene.text, "otid-1")) == undisturbed.answer
     assert stage.contents(agent) == undisturbed.contents

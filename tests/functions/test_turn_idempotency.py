@@ -1,14 +1,14 @@
 """The same message again: by otid, by Idempotency-Key, by the client's own retries; and what is not the same."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
 from agentkeep.models import ModelAnswer, ModelRequest
 from agentkeep.models.errors import ModelRateLimitError
-from infra.local.environment import table_name
+from tests.doubles.faults import Torn
 from tests.doubles.ledger import Ledger
 from tests.doubles.models import says
 from tests.doubles.scenes import TWO_STEPS
@@ -193,44 +193,27 @@ def test_a_run_that_failed_later_answers_its_repetition_as_it_answered_first(
 
 def test_a_repetition_attaches_even_when_its_read_was_torn_by_the_first(stage: Stage, agent: str) -> None:
     """A batch reads item by item: the claim may be looked for before the first request wrote it, the lease after."""
-    torn = _TornRead(lambda: stage.send(agent, stage.scene.text, "otid-1"), stage)
-    stage.system.engine.faults = torn  # type: ignore[assignment]
+    answers: list[Answer] = []
+    first = threading.Thread(target=lambda: answers.append(stage.send(agent, stage.scene.text, "otid-1")))
+    thinking = threading.Event()
+
+    def think(request: ModelRequest) -> ModelAnswer:
+        thinking.set()
+        time.sleep(0.05)
+        return stage.scene.think(request)
+
+    def start_first() -> None:
+        first.start()
+        assert thinking.wait(10)
+
+    stage.model.think = think
+    stage.system.engine.faults = Torn(stage.system.engine, start_first)  # type: ignore[assignment]
 
     second = stage.send(agent, stage.scene.text, "otid-1")
 
-    torn.first.join()
+    first.join()
     assert second.status == 200
-    assert [answer.body for answer in torn.answers] == [second.body]
-
-
-class _TornRead:
-    """Leaves the conversation out of the next batch, to be asked for again, and lets another request start meanwhile."""
-
-    def __init__(self, request: Callable[[], Answer], stage: Stage) -> None:
-        self.answers: list[Answer] = []
-        self.first = threading.Thread(target=lambda: self.answers.append(request()))
-        self._started, self._scene = threading.Event(), stage.scene
-        stage.model.think = self._think
-        self._stage = stage
-
-    def _think(self, request: ModelRequest) -> ModelAnswer:
-        self._started.set()
-        threading.Event().wait(0.05)
-        return self._scene.think(request)
-
-    def around(self, operation: str, carry_out: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        answer = carry_out()
-        if operation != "BatchGetItem":
-            return answer
-        self._stage.system.engine.faults = None
-        self.first.start()
-        assert self._started.wait(10)
-        table = table_name("entities")
-        late = [item for item in answer["Responses"][table] if "#conversation#" in item["pk"]["S"]]
-        answer["Responses"][table] = [item for item in answer["Responses"][table] if item not in late]
-        keys = [{name: item[name] for name in ("pk", "sk")} for item in late]
-        answer["UnprocessedKeys"] = {table: {"Keys": keys, "ConsistentRead": True}}
-        return answer
+    assert [answer.body for answer in answers] == [second.body]
 
 
 def test_a_request_without_a_mark_does_not_attach(stage: Stage, agent: str) -> None:
@@ -248,9 +231,7 @@ def test_a_request_without_a_mark_does_not_attach(stage: Stage, agent: str) -> N
 
 def test_a_waiting_repetition_ends_with_its_invocation(stage: Stage, agent: str) -> None:
     stage.die_at(4, agent, "otid-1")
-    stage.monkeypatch.setattr(
-        "tests.doubles.system.LambdaContext.get_remaining_time_in_millis", lambda context: 10_300
-    )
+    stage.monkeypatch.setattr("tests.doubles.system.LambdaContext.get_remaining_time_in_millis", lambda context: 10_300)
 
     answer = stage.send(agent, stage.scene.text, "otid-1")
 
@@ -268,5 +249,3 @@ def test_a_run_keeps_its_input_until_the_history_has_it(stage: Stage, agent: str
     stage.send(agent, stage.scene.text, **RETRY)
 
     assert Ledger(stage.system).runs[-1].request["inputs"] == []
-
-

@@ -39,7 +39,9 @@ def test_the_system_message_stays_byte_for_byte_while_memory_does(system: System
     assert len({request.messages[0].text for request in model.requests}) == 1
 
 
-def test_a_text_turn_costs_five_round_trips_before_its_answer_and_one_after(system: System, model: ScriptedModel) -> None:
+def test_a_text_turn_costs_five_round_trips_before_its_answer_and_one_after(
+    system: System, model: ScriptedModel
+) -> None:
     agent = system.new_agent(memory_blocks=[{"label": "human", "value": "Unknown."}])
     system.send(agent["id"], "warm")
     system.engine.counters.reset()

@@ -3,12 +3,13 @@
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+from agentkeep.errors import AgentKeepError
 from agentkeep.loop import turns
 from agentkeep.loop.request import Input, TurnRequest
 from agentkeep.store.content import TextPart
@@ -33,11 +34,16 @@ class Stage:
         body = {"messages": [{"role": "user", "content": text, "otid": otid}], "streaming": False}
         return self.system.call("messages", "POST", f"/v1/{kind}/{conversation}/messages", body, headers=headers)
 
+    def play(self, agent: str, otid: str | None = None) -> None:
+        """Plays the scene with nobody waiting for its answer, nor for its error. Raises Death."""
+        said = Input(content=[TextPart(text=self.scene.text)], otid=otid)
+        with self.system.acting(), suppress(AgentKeepError):
+            turns.run(TurnRequest(agent, agent, [said]), lambda event: None)
+
     def die(self, agent: str, otid: str | None = None) -> None:
         """Plays the scene up to the death of its process, which the faults of the engine or the model bring about."""
-        said = Input(content=[TextPart(text=self.scene.text)], otid=otid)
-        with self.system.acting(), pytest.raises(Death):
-            turns.run(TurnRequest(agent, agent, [said]), lambda event: None)
+        with pytest.raises(Death):
+            self.play(agent, otid)
 
     def die_at(self, write: int, agent: str, otid: str | None = None) -> None:
         """Plays the scene until its process dies just before a write."""

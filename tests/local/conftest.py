@@ -42,7 +42,7 @@ def shared_server(tmp_path_factory: pytest.TempPathFactory, provider: ScriptedPr
     local.stop()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def client(shared_server: LocalServer) -> Letta:
     """The official client, strict about answers, on the shared server."""
     return client_of(shared_server.base_url)

@@ -47,7 +47,9 @@ class ForbiddenError(AgentKeepError):
     code = "FORBIDDEN"
 
     def __init__(self, permission: str, role: str) -> None:
-        super().__init__(f"This key has the role '{role}', which does not include '{permission}'.", permission=permission)
+        super().__init__(
+            f"This key has the role '{role}', which does not include '{permission}'.", permission=permission
+        )
 
 
 class NotFoundError(AgentKeepError):

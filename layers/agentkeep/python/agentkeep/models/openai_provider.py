@@ -38,8 +38,14 @@ def call(request: ModelRequest, seconds: float) -> ModelAnswer:
 
     client = _clients.get(api_key(request.environment), base_url)
     body = openai_request.build(request)
-    completions = client.chat.completions.with_streaming_response
-    document, request_id = sdk.ask(openai, PROVIDER, lambda: completions.create(**body, timeout=seconds), seconds)
+    create = client.chat.completions.with_streaming_response.create
+    # As `extra_body` it is sent as it is; the SDK's walk over typed messages takes 0.15 ms for each of them.
+    document, request_id = sdk.ask(
+        openai,
+        PROVIDER,
+        lambda: create(model=request.model, messages=[], extra_body=body, timeout=seconds),
+        seconds,
+    )
     return openai_answer.read(document, request, request_id)
 
 

@@ -30,6 +30,7 @@ def details_of_many(agents: Sequence[Agent], include: frozenset[str]) -> list[Ag
     activities = agent_store.activities(agent.id for agent in agents)
     with_blocks = "agent.blocks" in include
     blocks = block_store.get_many(block_id for agent in agents for block_id in agent.block_ids) if with_blocks else {}
+    sealed = agent_store.sealed_secrets(agent.id for agent in agents) if "agent.secrets" in include else {}
     return [
         AgentParts(
             agent,
@@ -37,7 +38,7 @@ def details_of_many(agents: Sequence[Agent], include: frozenset[str]) -> list[Ag
             blocks=[blocks[block_id] for block_id in agent.block_ids if block_id in blocks],
             tools=[tool for tool_id in agent.tool_ids if (tool := builtin_by_id(tool_id))],
             activity=activities.get(agent.id, Activity()),
-            secrets=secrets_of(agent.id) if "agent.secrets" in include else {},
+            secrets={name: unseal(value) for name, value in sealed.get(agent.id, {}).items()},
         )
         for agent in agents
     ]
@@ -61,16 +62,10 @@ def model_of(agent: Agent) -> ModelInfo:
     )
 
 
-def secrets_of(agent_id: str) -> dict[str, str]:
-    """An agent's secrets, opened."""
-    return {name: unseal(sealed) for name, sealed in agent_store.sealed_secrets(agent_id).items()}
-
-
 def message_ids(conversation_id: str) -> list[str]:
     """The ids of what is in the context window, system message first."""
     try:
         state = conversations.get(conversation_id)
     except NotFoundError:
         return []
-    window = messages.window(state.window.segments)
-    return [state.conversation.system_message_id, *(message.id for message in window)]
+    return [state.conversation.system_message_id, *messages.ids_in_window(state.window.segments)]

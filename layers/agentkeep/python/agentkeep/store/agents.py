@@ -211,10 +211,11 @@ def secrets_write(agent_id: str, sealed: Mapping[str, str]) -> Write:
     return database.put("entities", keys.agent_secrets(agent_id), pack(Secrets(sealed=dict(sealed))))
 
 
-def sealed_secrets(agent_id: str) -> dict[str, str]:
-    """The sealed secrets of an agent by name."""
-    item = database.get("entities", keys.agent_secrets(agent_id))
-    return unpack(item, Secrets).sealed if item else {}
+def sealed_secrets(agent_ids: Iterable[str]) -> dict[str, dict[str, str]]:
+    """The sealed secrets by name, of each agent that has any."""
+    wanted = {keys.agent_secrets(agent_id): agent_id for agent_id in agent_ids}
+    found = database.batch_get(("entities", key) for key in wanted)
+    return {wanted[key]: unpack(item, Secrets).sealed for (_, key), item in found.items()}
 
 
 def _activity_item(agent_id: str, activity: Activity) -> Item:

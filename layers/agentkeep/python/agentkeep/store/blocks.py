@@ -112,9 +112,7 @@ def places(block_ids: Iterable[str]) -> dict[str, tuple[TableName, Key]]:
     return {block_id: ("entities", keys.entity("block", block_id)) for block_id in block_ids}
 
 
-def among(
-    found: Mapping[tuple[TableName, Key], Item], wanted: Mapping[str, tuple[TableName, Key]]
-) -> dict[str, Block]:
+def among(found: Mapping[tuple[TableName, Key], Item], wanted: Mapping[str, tuple[TableName, Key]]) -> dict[str, Block]:
     """The blocks that exist among items read from `places`."""
     read = {block_id: found[place] for block_id, place in wanted.items() if place in found}
     there = {block_id: item for block_id, item in read.items() if not item.get("deleted")}

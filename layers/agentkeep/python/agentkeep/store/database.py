@@ -137,8 +137,11 @@ def query(
     between: tuple[str | int, str | int] | None = None,
     prefix: str | None = None,
     page_size: int | None = None,
+    only: Sequence[str] = (),
 ) -> Iterator[Item]:
     """The items of a partition in order of their sort key, page after page as they are consumed.
+
+    `only` names the attributes that are wanted, so that no others travel; not together with `start`.
 
     `start` excludes itself and all before it in the direction read. Indexes give keys only and may lag. `page_size` is
     how many items are probably wanted: the first read has as many, each next one four times as many.
@@ -156,6 +159,8 @@ def query(
     }
     if index:
         request["IndexName"] = index
+    if only:
+        request["ProjectionExpression"] = ", ".join(only)
     while True:
         if page_size:
             request["Limit"] = min(page_size, _LARGEST_PAGE)

@@ -85,6 +85,19 @@ def window(segments: Sequence[Segment]) -> list[Message]:
     return [message for segment in segments for message in between(segment.conversation, segment.first, segment.last)]
 
 
+def ids_in_window(segments: Sequence[Segment]) -> list[str]:
+    """The ids of the messages of a context window, without the messages."""
+    return [identifier for segment in segments for identifier in _ids_between(segment)]
+
+
+def _ids_between(segment: Segment) -> Iterator[str]:
+    last = END if segment.last is None else segment.last
+    if segment.first <= last:
+        pk = keys.partition("messages", segment.conversation)
+        found = database.query("messages", pk, between=(segment.first, last), only=("gsi1sk",))
+        yield from (item["gsi1sk"] for item in found)
+
+
 def between(conversation: str, first: int, last: int | None) -> Iterator[Message]:
     """The messages of a stretch of a conversation, oldest first; both ends included."""
     if last is not None and last < first:
