@@ -71,8 +71,16 @@ def _serve(options: Options) -> None:
 
 def _greet(machine: Machine, address: str, options: Options, directory: DataDirectory) -> None:
     greeting.show_address(address, directory.path, ephemeral=options.ephemeral, require_keys=options.require_keys)
-    greeting.show_models(address, require_keys=options.require_keys)
+    handles = greeting.show_models(address, require_keys=options.require_keys)
     machine.import_functions()
+    _load_sdks(handles)
+
+
+def _load_sdks(handles: list[str]) -> None:
+    """So that the first turn does not wait some seconds for the import of its provider's SDK."""
+    from agentkeep.models import warm
+
+    warm(handles)
 
 
 def _settings(options: Options, directory: DataDirectory) -> MachineSettings:

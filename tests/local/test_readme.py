@@ -8,13 +8,14 @@ from typing import Any
 from tests.local.servers import LocalServer
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
+FIRST_KEY = 'uv run agentkeep keys create --stage dev --tenant acme0001 --role admin --name "first key"'
 ELSEWHERE = {
     "uv run agentkeep local": "started by the fixture, as CI starts it in a fresh clone",
     "uv run agentkeep local --require-keys": "started by the fixture server_with_keys in the gateway's tests",
     "uv run --group dev pytest": "this run",
     "pip install letta-client": "in the dev group",
     "npx aws-cdk deploy --all -c stage=dev": "CI synthesises the same app by the same command",
-    'uv run agentkeep keys create --stage dev --tenant acme0001 --role admin --name "first key"': "needs a deployed stage",
+    FIRST_KEY: "needs a deployed stage",
 }
 
 
