@@ -17,7 +17,16 @@ def test_admin_may_do_everything_that_a_route_asks_for() -> None:
 
 @pytest.mark.parametrize(
     "permission",
-    ["agent:read", "agent:write", "agent:delete", "block:write", "tool:write", "message:send", "run:write"],
+    [
+        "agent:read",
+        "agent:write",
+        "agent:delete",
+        "block:write",
+        "tool:write",
+        "message:send",
+        "run:write",
+        "secret:read",
+    ],
 )
 def test_agent_creator_builds_and_talks(permission: str) -> None:
     assert permits("agent_creator", permission)
@@ -33,6 +42,11 @@ def test_agent_creator_does_not_run_the_deployment(permission: str) -> None:
 )
 def test_user_talks(permission: str) -> None:
     assert permits("user", permission)
+
+
+@pytest.mark.parametrize("permission", ["secret:read", "secret:write", "key:read", "admin:read"])
+def test_user_reads_nothing_that_takes_more_than_reading(permission: str) -> None:
+    assert not permits("user", permission)
 
 
 @pytest.mark.parametrize(

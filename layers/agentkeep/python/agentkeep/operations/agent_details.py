@@ -1,6 +1,10 @@
-"""An agent with what an answer about it shows: blocks, last run, message ids, secrets."""
+"""An agent with what an answer about it shows: blocks, last run, message ids, secrets.
 
-from collections.abc import Sequence
+Whoever may read an agent sees the names of its secrets. Their values take the permission `secret:read`; without it they
+are empty texts, because clients expect a text for each.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from agentkeep.api.render.agents import AgentParts
@@ -12,6 +16,8 @@ from agentkeep.store import blocks as block_store
 from agentkeep.store import conversations, messages
 from agentkeep.store.agents import Activity
 from agentkeep.store.entities import Agent
+from agentkeep.tenancy.context import current_caller
+from agentkeep.tenancy.roles import permits
 from agentkeep.tenancy.secrets import unseal
 from agentkeep.tools.registry import builtin_by_id
 
@@ -38,10 +44,16 @@ def details_of_many(agents: Sequence[Agent], include: frozenset[str]) -> list[Ag
             blocks=[blocks[block_id] for block_id in agent.block_ids if block_id in blocks],
             tools=[tool for tool_id in agent.tool_ids if (tool := builtin_by_id(tool_id))],
             activity=activities.get(agent.id, Activity()),
-            secrets={name: unseal(value) for name, value in sealed.get(agent.id, {}).items()},
+            secrets=_readable(sealed.get(agent.id, {})),
         )
         for agent in agents
     ]
+
+
+def _readable(sealed: Mapping[str, str]) -> dict[str, str]:
+    if not permits(current_caller.get().role, "secret:read"):
+        return dict.fromkeys(sealed, "")
+    return {name: unseal(value) for name, value in sealed.items()}
 
 
 def model_of(agent: Agent) -> ModelInfo:

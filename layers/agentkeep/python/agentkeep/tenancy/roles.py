@@ -11,10 +11,11 @@ from agentkeep.tenancy.context import Caller
 ROLES: Final = ("admin", "agent_creator", "user")
 _GRANTS: Final[dict[str, frozenset[str]]] = {
     "admin": frozenset({"*:*"}),
-    "agent_creator": frozenset({"*:read", "*:write", "*:delete", "message:send"}),
+    "agent_creator": frozenset({"*:read", "*:write", "*:delete", "message:send", "secret:read"}),
     "user": frozenset({"*:read", "conversation:write", "message:send", "run:write"}),
 }
-_ADMIN_ONLY: Final = frozenset({"admin", "key", "provider"})
+_NEVER_BY_WILDCARD: Final = frozenset({"admin", "key", "provider", "secret"})
+"""Resources that a role includes only by name; `*:*` includes them."""
 
 
 def permits(role: str, permission: str) -> bool:
@@ -23,7 +24,7 @@ def permits(role: str, permission: str) -> bool:
     if "*:*" in grants:
         return True
     resource, _, action = permission.partition(":")
-    return resource not in _ADMIN_ONLY and not grants.isdisjoint({permission, f"*:{action}"})
+    return permission in grants or (resource not in _NEVER_BY_WILDCARD and f"*:{action}" in grants)
 
 
 def require(permission: str, caller: Caller) -> None:
