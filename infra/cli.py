@@ -58,14 +58,6 @@ def local(
         bool,
         typer.Option("--require-keys", envvar="AGENTKEEP_REQUIRE_KEYS", help="Answer nobody without an API key."),
     ] = False,
-    allow_unsandboxed_tools: Annotated[
-        bool,
-        typer.Option(
-            "--allow-unsandboxed-tools",
-            envvar="AGENTKEEP_ALLOW_UNSANDBOXED_TOOLS",
-            help="Run tools written by agents' makers without a sandbox, with your rights on this machine.",
-        ),
-    ] = False,
     log_level: Annotated[
         LogLevel, typer.Option(envvar="AGENTKEEP_LOG_LEVEL", help="What is worth a line on stderr.")
     ] = "warning",
@@ -93,7 +85,7 @@ def local(
     """
     from infra.commands.local import Options, serve
 
-    serve(Options(host, port, data, ephemeral, require_keys, allow_unsandboxed_tools, log_level, fast))
+    serve(Options(host, port, data, ephemeral, require_keys, log_level, fast))
 
 
 @app.command()

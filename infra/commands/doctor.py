@@ -49,7 +49,6 @@ def _for_local(port: int, directory: DataDirectory) -> Iterator[Finding]:
     yield _port(port, directory)
     yield _data(directory)
     yield _model_keys()
-    yield _sandbox()
 
 
 def _for_deploying() -> Iterator[Finding]:
@@ -142,15 +141,6 @@ def _model_keys() -> Finding:
         "Models: no provider is set up, so only demo/memory serves",
         "It shows how things work, but it is no language model. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or"
         " OPENAI_BASE_URL for a server that speaks OpenAI's API, such as Ollama.",
-    )
-
-
-def _sandbox() -> Finding:
-    return Finding(
-        shutil.which("bwrap") is not None,
-        "Sandbox for tools: bubblewrap",
-        "Tools whose source agents' makers upload will run in it; builtin tools do without."
-        " On Debian and Ubuntu: apt install bubblewrap",
     )
 
 

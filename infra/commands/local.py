@@ -33,7 +33,6 @@ class Options:
     data: Path
     ephemeral: bool
     require_keys: bool
-    allow_unsandboxed_tools: bool
     log_level: str
     fast: bool
 
@@ -87,7 +86,6 @@ def _settings(options: Options, directory: DataDirectory) -> MachineSettings:
     return MachineSettings(
         directory,
         require_keys=options.require_keys,
-        allow_unsandboxed_tools=options.allow_unsandboxed_tools,
         fast=options.fast or options.ephemeral,
         strict=os.environ.get("AGENTKEEP_STRICT") == "1",
         authorizer_cache_seconds=float(os.environ.get("AGENTKEEP_AUTHORIZER_CACHE_SECONDS") or 60),

@@ -22,7 +22,7 @@ def local_tables(data: Path) -> Iterator[None]:
     """Inside, clients of the system table reach the one in `data`. Raises StoreNotReachedError."""
     directory = DataDirectory(data.absolute())
     with ExitStack() as stack:
-        stack.enter_context(applied(function_environment(require_keys=True, allow_unsandboxed_tools=False)))
+        stack.enter_context(applied(function_environment(require_keys=True)))
         try:
             stack.enter_context(services(directory))
         except DataDirectoryLocked as error:

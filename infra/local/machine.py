@@ -31,7 +31,6 @@ class MachineSettings:
 
     directory: DataDirectory
     require_keys: bool = False
-    allow_unsandboxed_tools: bool = False
     fast: bool = False
     strict: bool = False
     authorizer_cache_seconds: float = 60
@@ -72,11 +71,8 @@ def running(settings: MachineSettings) -> Iterator[Machine]:
 
     Raises StartError, DataDirectoryLocked or NewerDataFormat, each with a sentence for the user.
     """
-    variables = function_environment(
-        require_keys=settings.require_keys, allow_unsandboxed_tools=settings.allow_unsandboxed_tools
-    )
     with (
-        applied(variables),
+        applied(function_environment(require_keys=settings.require_keys)),
         services(settings.directory, fast=settings.fast, weather=settings.weather) as engine,
         Sweeper(engine),
     ):

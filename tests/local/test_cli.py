@@ -43,15 +43,18 @@ class TestHelp:
         assert re.search(r"Examples?:", shown)
         assert re.search(rf"\n.*agentkeep {command}", shown)
 
-    @pytest.mark.parametrize(
-        "flag",
-        ["PORT", "HOST", "DATA", "EPHEMERAL", "REQUIRE_KEYS", "ALLOW_UNSANDBOXED_TOOLS", "LOG_LEVEL", "FAST"],
-    )
+    @pytest.mark.parametrize("flag", ["PORT", "HOST", "DATA", "EPHEMERAL", "REQUIRE_KEYS", "LOG_LEVEL", "FAST"])
     def test_every_flag_of_local_is_also_a_variable(self, flag: str) -> None:
         shown = run("local", "--help").stdout
 
         assert f"AGENTKEEP_{flag}" in shown
         assert f"--{flag.lower().replace('_', '-')}" in shown
+
+    def test_offers_nothing_that_has_no_effect_yet(self) -> None:
+        refused = run("local", "--allow-unsandboxed-tools")
+
+        assert refused.returncode == 2
+        assert "No such option" in refused.stderr
 
     def test_without_a_command_help_is_shown(self) -> None:
         assert "agentkeep local" in run().stdout
