@@ -64,7 +64,9 @@ def _line(provider: str, models: "Sequence[ModelInfo]") -> str:
         return "demo/memory, built in"
     names = ", ".join(model.handle for model in models[:_SHOWN])
     more = f" and {len(models) - _SHOWN} more" if len(models) > _SHOWN else ""
-    return f"{names}{more}, from {models[0].endpoint} ({_variable(provider)})"
+    from agentkeep.models.address import without_user
+
+    return f"{names}{more}, from {without_user(models[0].endpoint)} ({_variable(provider)})"
 
 
 def _variable(provider: str) -> str:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -269,6 +270,13 @@ class TestGreeting:
             "openai/gpt-0, openai/gpt-1, openai/gpt-2 and 2 more, from https://openai.test (OPENAI_API_KEY)",
             "demo/memory, built in",
         ]
+
+    def test_shows_no_password_of_a_providers_address(self) -> None:
+        model = replace(_model("openai", "qwen3"), endpoint="http://bob:pass@gpu.test:11434/v1")
+
+        (line,) = greeting.model_lines([model])
+
+        assert line.startswith("openai/qwen3, from http://gpu.test:11434/v1 (")
 
     def test_the_first_agent_is_python_that_compiles(self) -> None:
         lines = greeting.first_agent("http://127.0.0.1:8283", "demo/memory", require_keys=True)

@@ -1,5 +1,7 @@
 """Agents, blocks, tools, conversations, runs, steps and models as clients see them, read with letta-client's models."""
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -85,6 +87,18 @@ def parts(record: entities.Agent | None = None, info: ModelInfo = GPT) -> AgentP
 def read(kind: Any, shown: Any) -> Any:
     """The answer as letta-client makes it an object, wrong types refused."""
     return TypeAdapter[Any](kind).validate_python(shown)
+
+
+def test_the_password_of_a_providers_address_is_shown_nowhere() -> None:
+    info = replace(GPT, endpoint="http://bob:pass@gpu.test/v1")
+    embedding = replace(EMBEDDING, endpoint="http://bob:pass@gpu.test/v1")
+
+    shown = [model(info), embedding_model(embedding), agent_state(replace(parts(info=info), embedding=embedding))]
+
+    assert "pass" not in json.dumps(shown)
+    assert [each.get("model_endpoint", each.get("embedding_endpoint")) for each in shown[:2]] == [
+        "http://gpu.test/v1"
+    ] * 2
 
 
 def test_an_agent_is_shown_with_all_its_parts() -> None:
