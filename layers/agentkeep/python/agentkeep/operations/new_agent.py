@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from agentkeep import clock, ids
-from agentkeep.api.requests.agents import CreateAgent
+from agentkeep.api.requests.agents import CreateAgent, UpdateAgent
 from agentkeep.api.requests.blocks import CreateBlock
 from agentkeep.errors import BadRequestError, NotFoundError
 from agentkeep.memory.instructions import default_system
@@ -112,7 +112,7 @@ def window(limit: int | None, config: dict[str, Any] | None, model: ModelInfo) -
     return min(int(asked or DEFAULT_CONTEXT_WINDOW), model.context_window)
 
 
-def settings(request: Any, current: dict[str, Any]) -> dict[str, Any]:
+def settings(request: CreateAgent | UpdateAgent, current: dict[str, Any]) -> dict[str, Any]:
     """The model settings after a request: those it sends, with the older fields that mean the same."""
     merged = {**current, **(request.model_settings or {})}
     config = request.llm_config or {}
