@@ -6,6 +6,7 @@ from typing import Final
 
 from agentkeep.tenancy import keys
 from agentkeep.tenancy.context import LOCAL_TENANT, Caller, acting_as
+from agentkeep.unforeseen import log_unforeseen
 
 _log: Final = logging.getLogger(__name__)
 
@@ -25,8 +26,8 @@ def _resume_all() -> None:
         with acting_as(Caller(tenant, "agentkeep", "admin")):
             try:
                 resumed = resume_interrupted()
-            except Exception:  # the border of the thread; whoever needs the conversation next settles the run
-                _log.exception("The interrupted runs of %s could not all be gone on with.", tenant)
+            except Exception as error:  # the border of the thread; whoever needs the conversation next settles the run
+                log_unforeseen(error, f"going on with the interrupted runs of {tenant}")
                 continue
         if resumed:
             _log.warning("Went on with %d interrupted runs of %s.", resumed, tenant)
