@@ -266,9 +266,10 @@ def test_the_usage_of_a_run() -> None:
 
 
 def test_the_metrics_of_a_run() -> None:
-    shown = run_metrics(records.run(steps=2, total_duration_ns=7))
+    shown = run_metrics(records.run(steps=2, total_duration_ns=7, tools_used=["tool-a"]))
 
     assert (shown["run_start_ns"], shown["run_ns"], shown["num_steps"]) == (1_772_452_800_123_456_000, 7, 2)
+    assert shown["tools_used"] == ["tool-a"]
 
 
 def test_a_step_and_its_metrics() -> None:
