@@ -10,7 +10,7 @@ from dataclasses import replace
 from agentkeep.api.render.agents import AgentParts
 from agentkeep.errors import NotFoundError
 from agentkeep.models import catalog
-from agentkeep.models.interface import ModelInfo
+from agentkeep.models.interface import EmbeddingInfo, ModelInfo
 from agentkeep.store import agents as agent_store
 from agentkeep.store import blocks as block_store
 from agentkeep.store import conversations, messages
@@ -41,6 +41,7 @@ def details_of_many(agents: Sequence[Agent], include: frozenset[str]) -> list[Ag
         AgentParts(
             agent,
             model_of(agent),
+            embedding_of(agent),
             blocks=[blocks[block_id] for block_id in agent.block_ids if block_id in blocks],
             tools=[tool for tool_id in agent.tool_ids if (tool := builtin_by_id(tool_id))],
             activity=activities.get(agent.id, Activity()),
@@ -72,6 +73,13 @@ def model_of(agent: Agent) -> ModelInfo:
         reasoning=catalog.openai_reasons(name) if provider == "openai" else provider == "anthropic",
         display_name=name,
     )
+
+
+def embedding_of(agent: Agent) -> EmbeddingInfo | None:
+    """The agent's embedding model, likewise; None without one, and for one whose dimension nobody knows."""
+    provider, _, name = (agent.embedding or "").partition("/")
+    dimension = catalog.embedding_dimension(name)
+    return None if dimension is None else EmbeddingInfo(agent.embedding or "", name, provider, provider, "", dimension)
 
 
 def message_ids(conversation_id: str) -> list[str]:

@@ -122,6 +122,8 @@ def _updated(old: Agent, request: UpdateAgent) -> Agent:
         changes["block_ids"] = list(dict.fromkeys(request.block_ids))
     if request.tool_ids is not None:
         changes["tool_ids"] = new_agent.existing_tools(request.tool_ids)
+    if request.embedding is None and request.embedding_config:
+        changes["embedding"] = new_agent.handle_of(request.embedding_config)
     changes |= _model_changes(old, request)
     return agent_store.revised(old, current_caller.get().principal, **changes)
 

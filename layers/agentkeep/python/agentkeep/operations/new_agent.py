@@ -102,7 +102,8 @@ def handle_of(config: dict[str, Any] | None) -> str | None:
         return None
     if config.get("handle"):
         return str(config["handle"])
-    kind, name = config.get("model_endpoint_type"), config.get("model")
+    kind = config.get("model_endpoint_type") or config.get("embedding_endpoint_type")
+    name = config.get("model") or config.get("embedding_model")
     return f"{kind}/{name}" if kind and name else None
 
 
