@@ -69,7 +69,7 @@ class Machine:
 def running(settings: MachineSettings) -> Iterator[Machine]:
     """The machine, from the opened data directory to the closed one.
 
-    Raises StartError, DataDirectoryLocked or NewerDataFormat, each with a sentence for the user.
+    Raises DataDirectoryLocked or one of `services.NOT_OPENED`, each with a sentence for the user.
     """
     with (
         applied(function_environment(require_keys=settings.require_keys)),

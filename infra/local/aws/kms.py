@@ -19,6 +19,16 @@ _NONCE_BYTES: Final = 12
 _VERSION: Final = b"\x01"
 
 
+class DamagedKeyError(ValueError):
+    """The key file does not hold a key."""
+
+    def __init__(self, file: Path, size: int) -> None:
+        super().__init__(
+            f"{file} is damaged: it holds {size} bytes instead of {_KEY_BYTES}. Put the file of a backup in its place;"
+            " without it the stored secrets are lost."
+        )
+
+
 class Keys:
     """Any key id works and stands for a key of its own, derived from the one in the file, which only the owner reads.
 
@@ -74,7 +84,7 @@ def _load(file: Path) -> bytes:
         _make(file)
     key = file.read_bytes()
     if len(key) != _KEY_BYTES:
-        raise ValueError(f"{file} is damaged: it holds {len(key)} bytes instead of {_KEY_BYTES}.")
+        raise DamagedKeyError(file, len(key))
     return key
 
 
