@@ -14,7 +14,7 @@ from agentkeep.loop.rules.kinds import read, stored
         ({}, "a tool rule's 'type' should be one of"),
         ({"type": "run_first"}, "a tool rule needs 'tool_name', the name of a tool"),
         ({"type": "exit_loop", "tool_name": ""}, "'tool_name' of the rule 'exit_loop': String should have at least 1"),
-        ({"type": "constrain_child_tools", "tool_name": "a"}, "the rule 'constrain_child_tools' needs 'children'\"),
+        ({"type": "constrain_child_tools", "tool_name": "a"}, "the rule 'constrain_child_tools' needs 'children'"),
         (
             {"type": "constrain_child_tools", "tool_name": "a", "children": ["b", 5]},
             "'children.1' of the rule 'constrain_child_tools': Input should be a valid string",
@@ -23,7 +23,7 @@ from agentkeep.loop.rules.kinds import read, stored
             {"type": "constrain_child_tools", "tool_name": "a", "children": ["b"], "child_arg_nodes": [{"name": "c"}]},
             "'child_arg_nodes' names 'c', which is not among 'children'; add it there",
         ),
-        ({"type": "max_count_per_step", "tool_name": "a"}, "the rule 'max_count_per_step' needs 'max_count_limit'\"),
+        ({"type": "max_count_per_step", "tool_name": "a"}, "the rule 'max_count_per_step' needs 'max_count_limit'"),
         (
             {"type": "max_count_per_step", "tool_name": "a", "max_count_limit": -1},
             "'max_count_limit' of the rule 'max_count_per_step': Input should be greater than or equal to 0",
@@ -69,4 +69,4 @@ def test_a_stored_rule_that_does_not_fit_is_left_out_and_logged(caplog: pytest.L
     rules = stored([{"type": "constrain_child_tools", "tool_name": "a"}, {"type": "exit_loop", "tool_name": "b"}])
 
     assert [rule.type for rule in rules] == ["exit_loop"]
-    assert "the rule 'constrain_child_tools' needs 'children'\" in caplog.text
+    assert "the rule 'constrain_child_tools' needs 'children'" in caplog.text
