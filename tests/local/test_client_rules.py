@@ -94,5 +94,6 @@ def test_rules_are_updated_and_shown_as_the_client_types_them(client: Letta, scr
     assert changed.tool_rules == [child, conditional]
     assert (child.type, conditional.type) == ("constrain_child_tools", "conditional")
     client.agents.messages.create(agent, input="Hello.")
+    incomplete: Any = {"type": "max_count_per_step", "tool_name": "memory_insert"}
     with pytest.raises(APIStatusError, match="the rule 'max_count_per_step' needs 'max_count_limit'"):
-        client.agents.update(agent, tool_rules=[{"type": "max_count_per_step", "tool_name": "memory_insert"}])  # type: ignore[typeddict-item]
+        client.agents.update(agent, tool_rules=[incomplete])

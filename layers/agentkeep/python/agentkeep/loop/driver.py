@@ -7,13 +7,14 @@ between any two leaves a state from which `drive` goes on: it starts with the ca
 import logging
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from agentkeep import clock, ids
 from agentkeep.errors import AgentKeepError
 from agentkeep.loop import closing, effects, lease
 from agentkeep.loop.commit import commit
-from agentkeep.loop.decisions import after_answer, after_returns, storable
+from agentkeep.loop.decisions import AfterAnswer, after_answer, after_returns, storable
 from agentkeep.loop.effects import Outcome
 from agentkeep.loop.events import Event, MessageCommitted, RunFinished
 from agentkeep.loop.lease import LeaseLostError, Renewal
@@ -92,20 +93,24 @@ def _step(turn: Turn, deadline: float | None, emit: Emit) -> StopReason | None:
     rules = rules_of(turn)
     answer = storable(complete(_request(turn, rules, deadline)))
     step = _new_step(turn, answer, time.perf_counter_ns() - started)
+    decision = _decide(turn, rules, answer)
+    step.stop_reason = decision.stop
+    before = len(turn.window)
+    said = [*_answered(turn, step, answer, decision.calls), *_reminding(turn, step, decision.reminder)]
+    step = commit(turn, step, said, (), "answer", decision.stop)
+    _emit(turn, before, emit)
+    return _returns(turn, step, decision.calls, emit) if decision.calls else decision.stop
+
+
+def _decide(turn: Turn, rules: Solver, answer: ModelAnswer) -> AfterAnswer:
     decision = after_answer(
         answer,
         parallel=bool(turn.settings.get("parallel_tool_calls")),
         rules=rules,
         unheeded=unheeded(turn) if rules.orders else 0,
-        last=step.number >= _max_steps(turn),
+        last=turn.run.steps + 1 >= _max_steps(turn),
     )
-    step.stop_reason = decision.stop
-    before = len(turn.window)
-    calls = with_prefilled(decision.calls, rules, turn.tools) if rules.orders else decision.calls
-    said = [*_answered(turn, step, answer, calls), *_reminding(turn, step, decision.reminder)]
-    step = commit(turn, step, said, (), "answer", decision.stop)
-    _emit(turn, before, emit)
-    return _returns(turn, step, calls, emit) if calls else decision.stop
+    return replace(decision, calls=with_prefilled(decision.calls, rules, turn.tools)) if rules.orders else decision
 
 
 def _request(turn: Turn, rules: Solver, deadline: float | None) -> ModelRequest:
