@@ -165,8 +165,8 @@ def _anthropic_tools(body: Body) -> None:
     forced = choice and choice["type"] in ("any", "tool")
     require(not forced or not _binds(body["model"]), "tool_choice: forced tool use is not supported for this model")
     require(not choice or choice["type"] != "tool" or choice["name"] in names, "tool_choice: tool not found")
-    by_budget = (body.get("thinking") or {}).get("type") == "enabled"
-    require(not forced or not by_budget, "Thinking may not be enabled when tool_choice forces tool use.")
+    thinks = (body.get("thinking") or {}).get("type") in ("enabled", "adaptive")
+    require(not forced or not thinks, "Thinking may not be enabled when tool_choice forces tool use.")
 
 
 def _anthropic_thinking(body: Body, headers: Mapping[str, str]) -> None:

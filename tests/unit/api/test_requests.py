@@ -97,6 +97,10 @@ def test_what_letta_code_creates_is_understood() -> None:
         ({"timezone": "../../etc/passwd"}, "timezone: '../../etc/passwd' is not a time zone"),
         ({"tool_rules": [{"type": "sometimes"}]}, "tool_rules.0: a tool rule's 'type' should be one of"),
         ({"tool_rules": [{"type": "run_first"}]}, "tool_rules.0: a tool rule needs 'tool_name'"),
+        (
+            {"tool_rules": [{"type": "constrain_child_tools", "tool_name": "a"}]},
+            "tool_rules.0: the rule 'constrain_child_tools' needs 'children'.",
+        ),
         ({"agent_type": "robot"}, "agent_type: Input should be 'memgpt_agent'"),
         ({"memory_blocks": [{"label": "x"}]}, "memory_blocks.0.value: Field required."),
         ({"memory_blocks": [{"label": "<b>", "value": ""}]}, "memory_blocks.0.label: String should match pattern"),

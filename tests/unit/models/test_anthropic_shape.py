@@ -195,6 +195,14 @@ def test_thinking_as_each_generation_takes_it(
     assert anthropic_request.build(request(model, settings=settings)).body.get("thinking") == thinking
 
 
+@pytest.mark.parametrize("model", ["claude-haiku-4-5", "claude-sonnet-4-6"])
+def test_a_model_that_has_to_call_a_tool_does_not_think(model: str) -> None:
+    forced = anthropic_request.build(request(model, tools=[TOOL], settings=THINKING, tool_choice="required")).body
+    free = anthropic_request.build(request(model, tools=[TOOL], settings=THINKING, tool_choice="none")).body
+
+    assert "thinking" not in forced and "thinking" in free
+
+
 @pytest.mark.parametrize("settings", [{}, THINKING, {"thinking": {"type": "disabled"}}])
 def test_models_that_bind_thinking_to_the_prompt_are_asked_to_drop_what_memory_edits_break(
     settings: dict[str, Any],

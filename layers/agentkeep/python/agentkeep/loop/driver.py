@@ -6,21 +6,25 @@ between any two leaves a state from which `drive` goes on: it starts with the ca
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from agentkeep import clock, ids
 from agentkeep.errors import AgentKeepError
 from agentkeep.loop import closing, effects, lease, reports
 from agentkeep.loop.commit import commit
-from agentkeep.loop.decisions import after_answer, after_returns, storable
+from agentkeep.loop.decisions import AfterAnswer, after_answer, after_returns, storable
 from agentkeep.loop.effects import Outcome
 from agentkeep.loop.events import Event, MessageCommitted, RunFinished
 from agentkeep.loop.lease import LeaseLostError, Renewal
+from agentkeep.loop.rules.enforcing import called, with_prefilled
+from agentkeep.loop.rules.solver import Solver
+from agentkeep.loop.rules.turn_rules import offered, rules_of, unheeded
 from agentkeep.loop.turn import Turn
 from agentkeep.models import ModelAnswer, ModelRequest, complete
 from agentkeep.store import agents as agent_store
 from agentkeep.store import runs
-from agentkeep.store.content import Message, ToolCall
+from agentkeep.store.content import Message, TextPart, ToolCall, ToolReturn
 from agentkeep.store.database import ConditionFailedError, StoreUnavailableError
 from agentkeep.store.entities import Step, StopReason
 from agentkeep.unforeseen import log_unforeseen
@@ -86,33 +90,45 @@ def _finish_interrupted_step(turn: Turn, emit: Emit) -> StopReason | None:
 
 def _step(turn: Turn, deadline: float | None, emit: Emit) -> StopReason | None:
     turn.recompile()
-    answer = _ask(turn, deadline)
+    rules = rules_of(turn)
+    answer = _ask(turn, rules, deadline)
     step = _new_step(turn, answer)
-    decision = after_answer(answer, parallel=bool(turn.settings.get("parallel_tool_calls")))
+    decision = _decide(turn, rules, answer)
     step.stop_reason = decision.stop
     before = len(turn.window)
-    step = commit(turn, step, _answered(turn, step, answer, decision.calls), (), "answer", decision.stop)
+    said = [*_answered(turn, step, answer, decision.calls), *_reminding(turn, step, decision.reminder)]
+    step = commit(turn, step, said, (), "answer", decision.stop)
     _emit(turn, before, emit)
-    if decision.stop:
-        return decision.stop
-    return _returns(turn, step, decision.calls, emit)
+    return _returns(turn, step, decision.calls, emit) if decision.calls else decision.stop
 
 
-def _ask(turn: Turn, deadline: float | None) -> ModelAnswer:
+def _ask(turn: Turn, rules: Solver, deadline: float | None) -> ModelAnswer:
     started = time.perf_counter_ns()
     try:
-        return storable(complete(_request(turn, deadline)))
+        return storable(complete(_request(turn, rules, deadline)))
     finally:
         turn.model_calls_ns.append(time.perf_counter_ns() - started)
 
 
-def _request(turn: Turn, deadline: float | None) -> ModelRequest:
+def _decide(turn: Turn, rules: Solver, answer: ModelAnswer) -> AfterAnswer:
+    decision = after_answer(
+        answer,
+        parallel=bool(turn.settings.get("parallel_tool_calls")),
+        rules=rules,
+        unheeded=unheeded(turn) if rules.orders else 0,
+        last=turn.run.steps + 1 >= _max_steps(turn),
+    )
+    return replace(decision, calls=with_prefilled(decision.calls, rules, turn.tools)) if rules.orders else decision
+
+
+def _request(turn: Turn, rules: Solver, deadline: float | None) -> ModelRequest:
     left = _MODEL_SECONDS if deadline is None else deadline - time.monotonic() - _RESERVED_SECONDS
     return ModelRequest(
         handle=turn.model,
         messages=turn.context,
-        tools=turn.tools,
-        settings=turn.settings,
+        tools=offered(turn, rules),
+        settings={**turn.settings, "parallel_tool_calls": False} if rules.orders else turn.settings,
+        tool_choice=rules.choice,
         timeout_seconds=max(1.0, min(_MODEL_SECONDS, left)),
     )
 
@@ -148,6 +164,12 @@ def _answered(turn: Turn, step: Step, answer: ModelAnswer, calls: Sequence[ToolC
     return [*inputs, said]
 
 
+def _reminding(turn: Turn, step: Step, text: str | None) -> list[Message]:
+    """What the model is told after an answer that could not end the turn."""
+    content = [TextPart(text=text)] if text else []
+    return [_message(turn, step, "system").model_copy(update={"content": content})] if text else []
+
+
 def _message(turn: Turn, step: Step, role: str) -> Message:
     return Message.model_validate(
         {
@@ -164,32 +186,42 @@ def _message(turn: Turn, step: Step, role: str) -> Message:
 
 def _returns(turn: Turn, step: Step, calls: Sequence[ToolCall], emit: Emit) -> StopReason | None:
     """Runs the calls and commits their returns with their effects, on fresh blocks if others changed them meanwhile."""
-    stop = _stop_after(turn, calls)
     before = len(turn.window)
     for attempt in range(_EFFECT_TRIES):
         try:
-            _commit_returns(turn, step, effects.run_tools(turn, calls), f"returns{attempt}", stop)
+            stop = _commit_returns(turn, step, effects.run_tools(turn, calls), f"returns{attempt}")
             break
         except ConditionFailedError:
             effects.meet_others(turn, attempt)
     else:
-        _commit_returns(turn, step, effects.refused(turn, calls, effects.CONTENDED), "refused", stop)
+        stop = _commit_returns(turn, step, effects.refused(turn, calls, effects.CONTENDED), "refused")
     _emit(turn, before, emit)
     return stop
 
 
-def _commit_returns(turn: Turn, step: Step, outcome: Outcome, phase: str, stop: StopReason | None) -> None:
+def _commit_returns(turn: Turn, step: Step, outcome: Outcome, phase: str) -> StopReason | None:
+    stop = _stop_after(turn, outcome.returns)
     returned = _message(turn, step, "tool").model_copy(update={"tool_returns": list(outcome.returns)})
     took = outcome.took_ns
     timed = step.model_copy(update={"tool_execution_ns": took, "step_ns": (step.step_ns or 0) + took})
     timed.stop_reason = stop
     commit(turn, timed, [returned], outcome.writes, phase, stop)
     turn.agent, turn.blocks = outcome.agent, outcome.blocks
+    return stop
 
 
-def _stop_after(turn: Turn, calls: Sequence[ToolCall]) -> StopReason | None:
-    limit = int(turn.run.request.get("max_steps") or 50)
-    return after_returns(calls, agent_type=turn.agent.agent_type, steps=turn.run.steps, max_steps=limit)
+def _stop_after(turn: Turn, returns: Sequence[ToolReturn]) -> StopReason | None:
+    return after_returns(
+        returns,
+        agent_type=turn.agent.agent_type,
+        steps=turn.run.steps,
+        max_steps=_max_steps(turn),
+        rules=rules_of(turn).after(called(returns)),
+    )
+
+
+def _max_steps(turn: Turn) -> int:
+    return int(turn.run.request.get("max_steps") or 50)
 
 
 def _emit(turn: Turn, before: int, emit: Emit) -> None:

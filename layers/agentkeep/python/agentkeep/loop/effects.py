@@ -8,6 +8,8 @@ from typing import Final
 
 from agentkeep import clock
 from agentkeep.loop.recall import searcher
+from agentkeep.loop.rules.enforcing import run_calls
+from agentkeep.loop.rules.turn_rules import rules_of
 from agentkeep.loop.turn import Turn
 from agentkeep.memory.workspace import BlockChange, BlockWorkspace
 from agentkeep.store import agents as agent_store
@@ -52,7 +54,7 @@ def run_tools(turn: Turn, calls: Sequence[ToolCall]) -> Outcome:
         timezone=turn.agent.timezone,
         tool_names=[tool.name for tool in turn.tools],
     )
-    returns = [run_builtin(call, context) for call in calls]
+    returns = run_calls(calls, rules_of(turn), turn.tools, lambda call: run_builtin(call, context))
     changes = workspace.changed()
     agent = _carrying(turn.agent, workspace.blocks)
     writes = [write for change in changes for write in _writes(change, turn)]
@@ -65,7 +67,7 @@ def run_tools(turn: Turn, calls: Sequence[ToolCall]) -> Outcome:
 
 def refused(turn: Turn, calls: Sequence[ToolCall], reason: str) -> Outcome:
     """Returns that say why nothing was done, and no change."""
-    return Outcome([failure(call, reason) for call in calls], [], turn.agent, turn.blocks)
+    return Outcome([failure(call, reason, "store") for call in calls], [], turn.agent, turn.blocks)
 
 
 def meet_others(turn: Turn, attempt: int) -> None:

@@ -64,7 +64,7 @@ def follow(run: Run, deadline: float | None, emit: Callable[[Event], None]) -> R
         run = runs.get(run.id)
         emitted = _emit(run, emitted, emit)
         if run.status not in ("created", "running"):
-            emit(RunFinished(run, RunFailedError(run) if run.status == "failed" else None))
+            emit(RunFinished(run, RunFailedError(run) if run.error else None))
             return None
         if is_orphan(conversations.get(run.conversation), run):
             return run

@@ -51,13 +51,13 @@ def build(request: ModelRequest) -> AnthropicCall:
 
 def _thinking(model: Claude, request: ModelRequest) -> Body | None:
     wanted = request.settings.get("thinking") or {}
-    enabled = wanted.get("type") in ("enabled", "adaptive")
+    forced = request.tools and request.tool_choice not in (None, "auto", "none")
+    enabled = wanted.get("type") in ("enabled", "adaptive") and not forced
     if not model.thinks:
         return None
     if model.thinks_by_budget:
         budget = max(SMALLEST_BUDGET, int(wanted.get("budget_tokens") or SMALLEST_BUDGET))
-        forced = request.tools and request.tool_choice not in (None, "auto", "none")
-        return {"type": "enabled", "budget_tokens": budget} if enabled and not forced else None
+        return {"type": "enabled", "budget_tokens": budget} if enabled else None
     if wanted.get("type") == "disabled" and model.thinking_off:
         return {"type": model.thinking_off}
     if model.binds_thinking:

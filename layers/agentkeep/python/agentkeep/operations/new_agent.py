@@ -190,7 +190,8 @@ def _tool_rules(request: CreateAgent, tool_names: Sequence[str]) -> list[dict[st
         return given
     ruled = {rule["tool_name"] for rule in given}
     kinds = {name: "exit_loop" if name == "send_message" else "continue_loop" for name in tool_names}
-    return given + [{"tool_name": name, "type": kind} for name, kind in kinds.items() if name not in ruled]
+    base = [{"tool_name": name, "type": kind, "prompt_template": None} for name, kind in kinds.items()]
+    return given + [rule for rule in base if rule["tool_name"] not in ruled]
 
 
 def _opening(request: CreateAgent) -> list[Draft] | None:

@@ -59,8 +59,15 @@ class ToolCall(Record):
     signature: str | None = None
 
 
+RefusedBy = Literal["tool_rules", "prefilled_arguments", "arguments", "store"]
+
+
 class ToolReturn(Record):
-    """What a tool answered. Every tool call of an assistant message has exactly one."""
+    """What a tool answered. Every tool call of an assistant message has exactly one.
+
+    `refused_by` is set if the tool was not run: a rule forbids the call, or set arguments that do not fit; the model's
+    arguments do not; or the store could not take what the call would have changed.
+    """
 
     tool_call_id: str
     name: str
@@ -68,6 +75,7 @@ class ToolReturn(Record):
     content: str | list[ReturnPart] = ""
     stdout: list[str] | None = None
     stderr: list[str] | None = None
+    refused_by: RefusedBy | None = None
 
 
 Role = Literal["system", "user", "assistant", "tool"]

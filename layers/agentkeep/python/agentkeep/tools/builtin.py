@@ -9,7 +9,7 @@ from agentkeep.errors import BadRequestError
 from agentkeep.memory.recall import ConversationQuery, Hit
 from agentkeep.memory.workspace import BlockWorkspace
 from agentkeep.store.content import ToolCall, ToolReturn
-from agentkeep.tools.arguments import parse
+from agentkeep.tools.arguments import ToolArgumentsError, parse
 from agentkeep.tools.definition import BuiltinTool
 from agentkeep.tools.memory_calls import MEMORY_CALLS
 from agentkeep.tools.registry import BUILTIN
@@ -45,6 +45,8 @@ def run_builtin(call: ToolCall, context: ToolContext) -> ToolReturn:
         return failure(call, f"{call.name} is not available in this version of AgentKeep. Go on without it.")
     try:
         text = _run(tool, parse(tool.name, call.arguments, tool.parameters), context)
+    except ToolArgumentsError as refusal:
+        return failure(call, refusal.message, "arguments")
     except BadRequestError as refusal:
         return failure(call, refusal.message)
     return success(call, text, tool.return_char_limit)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from agentkeep.store.content import ToolCall, ToolReturn
+from agentkeep.store.content import RefusedBy, ToolCall, ToolReturn
 from agentkeep.text import clean
 
 
@@ -11,14 +11,18 @@ def success(call: ToolCall, text: str, limit: int) -> ToolReturn:
     return ToolReturn(tool_call_id=call.id, name=call.name, content=shorten(clean(text), limit))
 
 
-def failure(call: ToolCall, text: str) -> ToolReturn:
-    """An error as the answer to `call`; `text` tells the model what to do instead."""
-    return ToolReturn(tool_call_id=call.id, name=call.name, status="error", content=clean(text))
+def failure(call: ToolCall, text: str, refused_by: RefusedBy | None = None) -> ToolReturn:
+    """An error as the answer to `call`; `text` tells the model what to do instead. `refused_by`: it was not run."""
+    return ToolReturn(tool_call_id=call.id, name=call.name, status="error", content=clean(text), refused_by=refused_by)
 
 
-def not_callable(call: ToolCall, names: Iterable[str]) -> ToolReturn:
-    """The error for a call to a tool the agent does not have, beginning as in 0.16.7 so that clients recognise it."""
-    return failure(call, f"[ToolConstraintError] Cannot call {call.name}, valid tools include: {list(names)}.")
+def not_callable(call: ToolCall, names: Iterable[str], reasons: Iterable[str] = ()) -> ToolReturn:
+    """The error for a call of a tool that the agent does not have or may not call now.
+
+    It begins as in 0.16.7 so that clients recognise it; `reasons` are sentences.
+    """
+    begin = f"[ToolConstraintError] Cannot call {call.name}, valid tools include: {list(names)}."
+    return failure(call, " ".join([begin, *reasons]), "tool_rules")
 
 
 def shorten(text: str, limit: int) -> str:

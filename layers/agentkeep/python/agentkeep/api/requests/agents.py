@@ -33,6 +33,7 @@ from agentkeep.api.requests.fields import (
 )
 from agentkeep.api.requests.messages import MessageCreate
 from agentkeep.api.requests.model_settings import EmbeddingConfig, LlmConfig, ModelSettings, Settings
+from agentkeep.loop.rules import kinds as rules
 from agentkeep.store.agents import AgentFilter
 from agentkeep.store.agents import Order as AgentOrder
 from agentkeep.store.entities import StopReason
@@ -45,10 +46,6 @@ Include = Literal[
     "agent.blocks", "agent.identities", "agent.managed_group", "agent.pending_approval", "agent.secrets",
     "agent.sources", "agent.tags", "agent.tools",
 ]  # fmt: skip
-_RULE_TYPES: Final = (
-    "conditional", "constrain_child_tools", "continue_loop", "exit_loop", "max_count_per_step", "parent_last_tool",
-    "required_before_exit", "requires_approval", "run_first",
-)  # fmt: skip
 
 
 def _known_zone(value: str) -> str:
@@ -59,16 +56,14 @@ def _known_zone(value: str) -> str:
     return value
 
 
-def _known_rule(rule: Json) -> Json:
-    if rule.get("type") not in _RULE_TYPES:
-        raise ValueError(f"a tool rule's 'type' should be one of {', '.join(_RULE_TYPES)}")
-    if not isinstance(rule.get("tool_name"), str):
-        raise ValueError("a tool rule needs 'tool_name', the name of a tool")
-    return rule
+def _whole_rule(fields: Json) -> Json:
+    """The rule with every field that its kind has, as the API shows it. Its tools need not exist yet."""
+    return rules.read(fields).model_dump(mode="json")
 
 
 TimeZone = Annotated[str, AfterValidator(_known_zone)]
-ToolRule = Annotated[Json, AfterValidator(_known_rule)]
+ToolRule = Annotated[Json, AfterValidator(_whole_rule)]
+ToolRules = Annotated[list[ToolRule], Field(max_length=300)]
 
 
 class _AgentFields(Body):
@@ -80,7 +75,7 @@ class _AgentFields(Body):
     tags: Tags | None = None
     block_ids: list[BlockId] | None = None
     tool_ids: list[ToolId] | None = None
-    tool_rules: list[ToolRule] | None = None
+    tool_rules: ToolRules | None = None
     source_ids: list[SourceId] | None = None
     folder_ids: list[SourceId] | None = None
     identity_ids: list[IdentityId] | None = None
