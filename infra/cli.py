@@ -66,6 +66,15 @@ def local(
             help="Run tools written by agents' makers without a sandbox, with your rights on this machine.",
         ),
     ] = False,
+    allow_private_urls: Annotated[
+        bool | None,
+        typer.Option(
+            "--allow-private-urls",
+            envvar="AGENTKEEP_ALLOW_PRIVATE_URLS",
+            help="Let providers be at addresses of this machine and its networks. They may unless keys are required.",
+            show_default=False,
+        ),
+    ] = None,
     log_level: Annotated[
         LogLevel, typer.Option(envvar="AGENTKEEP_LOG_LEVEL", help="What is worth a line on stderr.")
     ] = "warning",
@@ -93,7 +102,8 @@ def local(
     """
     from infra.commands.local import Options, serve
 
-    serve(Options(host, port, data, ephemeral, require_keys, allow_unsandboxed_tools, log_level, fast))
+    flags = (ephemeral, require_keys, allow_unsandboxed_tools, allow_private_urls)
+    serve(Options(host, port, data, *flags, log_level, fast))
 
 
 @app.command()

@@ -26,7 +26,8 @@ from infra.local.weather import CALM, Weather
 
 @dataclass(frozen=True)
 class Options:
-    """How the command was called. With `ephemeral`, a directory of its own takes the place of `data`."""
+    """How the command was called. With `ephemeral`, a directory of its own takes the place of `data`; without a word
+    about private addresses, they are allowed while no keys are asked for."""
 
     host: str
     port: int
@@ -34,6 +35,7 @@ class Options:
     ephemeral: bool
     require_keys: bool
     allow_unsandboxed_tools: bool
+    allow_private_urls: bool | None
     log_level: str
     fast: bool
 
@@ -88,6 +90,7 @@ def _settings(options: Options, directory: DataDirectory) -> MachineSettings:
         directory,
         require_keys=options.require_keys,
         allow_unsandboxed_tools=options.allow_unsandboxed_tools,
+        allow_private_urls=_may_reach_private(options),
         fast=options.fast or options.ephemeral,
         strict=os.environ.get("AGENTKEEP_STRICT") == "1",
         authorizer_cache_seconds=float(os.environ.get("AGENTKEEP_AUTHORIZER_CACHE_SECONDS") or 60),
@@ -95,6 +98,11 @@ def _settings(options: Options, directory: DataDirectory) -> MachineSettings:
         allowed_hosts=_listed("AGENTKEEP_ALLOWED_HOSTS"),
         weather=_weather(os.environ.get("AGENTKEEP_WEATHER")),
     )
+
+
+def _may_reach_private(options: Options) -> bool:
+    """Without keys the only caller is the owner of this machine, who may well have a model server on it."""
+    return not options.require_keys if options.allow_private_urls is None else options.allow_private_urls
 
 
 def _weather(seed: str | None) -> Weather:

@@ -32,6 +32,7 @@ class MachineSettings:
     directory: DataDirectory
     require_keys: bool = False
     allow_unsandboxed_tools: bool = False
+    allow_private_urls: bool = False
     fast: bool = False
     strict: bool = False
     authorizer_cache_seconds: float = 60
@@ -73,7 +74,9 @@ def running(settings: MachineSettings) -> Iterator[Machine]:
     Raises StartError, DataDirectoryLocked or NewerDataFormat, each with a sentence for the user.
     """
     variables = function_environment(
-        require_keys=settings.require_keys, allow_unsandboxed_tools=settings.allow_unsandboxed_tools
+        require_keys=settings.require_keys,
+        allow_unsandboxed_tools=settings.allow_unsandboxed_tools,
+        allow_private_urls=settings.allow_private_urls,
     )
     with (
         applied(variables),

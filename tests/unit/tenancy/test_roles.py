@@ -17,13 +17,13 @@ def test_admin_may_do_everything_that_a_route_asks_for() -> None:
 
 @pytest.mark.parametrize(
     "permission",
-    ["agent:read", "agent:write", "agent:delete", "block:write", "tool:write", "message:send", "run:write"],
+    ["agent:read", "agent:write", "agent:delete", "block:write", "tool:write", "message:send", "run:write", "provider:read"],
 )
 def test_agent_creator_builds_and_talks(permission: str) -> None:
     assert permits("agent_creator", permission)
 
 
-@pytest.mark.parametrize("permission", ["admin:write", "admin:read", "key:write", "provider:write", "provider:read"])
+@pytest.mark.parametrize("permission", ["admin:write", "admin:read", "key:write", "provider:write", "provider:delete"])
 def test_agent_creator_does_not_run_the_deployment(permission: str) -> None:
     assert not permits("agent_creator", permission)
 

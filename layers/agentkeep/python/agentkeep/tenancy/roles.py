@@ -14,7 +14,9 @@ _GRANTS: Final[dict[str, frozenset[str]]] = {
     "agent_creator": frozenset({"*:read", "*:write", "*:delete", "message:send"}),
     "user": frozenset({"*:read", "conversation:write", "message:send", "run:write"}),
 }
-_ADMIN_ONLY: Final = frozenset({"admin", "key", "provider"})
+_ADMIN_ONLY: Final = frozenset({"admin", "key", "provider:write", "provider:delete"})
+"""Resources, and single permissions, that no wildcard of another role includes. Whoever lists models may see whose
+they are; keys and addresses of providers are an admin's to set."""
 
 
 def permits(role: str, permission: str) -> bool:
@@ -23,7 +25,7 @@ def permits(role: str, permission: str) -> bool:
     if "*:*" in grants:
         return True
     resource, _, action = permission.partition(":")
-    return resource not in _ADMIN_ONLY and not grants.isdisjoint({permission, f"*:{action}"})
+    return _ADMIN_ONLY.isdisjoint({resource, permission}) and not grants.isdisjoint({permission, f"*:{action}"})
 
 
 def require(permission: str, caller: Caller) -> None:
