@@ -46,8 +46,15 @@ class TestHelp:
     @pytest.mark.parametrize(
         "flag",
         [
-            "PORT", "HOST", "DATA", "EPHEMERAL", "REQUIRE_KEYS", "ALLOW_UNSANDBOXED_TOOLS", "ALLOW_PRIVATE_URLS",
-            "LOG_LEVEL", "FAST",
+            "PORT",
+            "HOST",
+            "DATA",
+            "EPHEMERAL",
+            "REQUIRE_KEYS",
+            "ALLOW_UNSANDBOXED_TOOLS",
+            "ALLOW_PRIVATE_URLS",
+            "LOG_LEVEL",
+            "FAST",
         ],  # fmt: skip
     )
     def test_every_flag_of_local_is_also_a_variable(self, flag: str) -> None:

@@ -59,9 +59,7 @@ def test_one_private_address_among_public_ones_is_enough(resolver: Resolver) -> 
         checked_addresses("both.example", 443)
 
 
-def test_private_addresses_are_taken_where_that_is_allowed(
-    resolver: Resolver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_private_addresses_are_taken_where_that_is_allowed(resolver: Resolver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENTKEEP_ALLOW_PRIVATE_URLS", "1")
 
     assert checked_addresses("127.0.0.1", 80) == ["127.0.0.1"]
@@ -101,7 +99,9 @@ class TestRebinding:
         assert resolver.connected == [("93.184.215.14", 443)]
 
 
-@pytest.mark.parametrize("url", ["http://169.254.169.254/latest/meta-data/", "http://127.0.0.1:9001/2018-06-01/runtime"])
+@pytest.mark.parametrize(
+    "url", ["http://169.254.169.254/latest/meta-data/", "http://127.0.0.1:9001/2018-06-01/runtime"]
+)
 def test_neither_opens_a_socket_to_what_it_refuses(resolver: Resolver, url: str) -> None:
     with pytest.raises(RefusedAddressError):
         checked_pool(retries=False).request("GET", url)

@@ -17,7 +17,16 @@ def test_admin_may_do_everything_that_a_route_asks_for() -> None:
 
 @pytest.mark.parametrize(
     "permission",
-    ["agent:read", "agent:write", "agent:delete", "block:write", "tool:write", "message:send", "run:write", "provider:read"],
+    [
+        "agent:read",
+        "agent:write",
+        "agent:delete",
+        "block:write",
+        "tool:write",
+        "message:send",
+        "run:write",
+        "provider:read",
+    ],
 )
 def test_agent_creator_builds_and_talks(permission: str) -> None:
     assert permits("agent_creator", permission)

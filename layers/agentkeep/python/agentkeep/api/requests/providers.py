@@ -22,7 +22,7 @@ def _fit_for_a_header(value: str) -> str:
     return key
 
 
-Secret = Annotated[str, AfterValidator(_fit_for_a_header), Field(repr=False)]
+Secret = Annotated[str, AfterValidator(_fit_for_a_header)]
 
 
 class CreateProvider(Body):
@@ -30,18 +30,15 @@ class CreateProvider(Body):
 
     name: ProviderName
     provider_type: TypeName
-    api_key: Secret
+    api_key: Secret = Field(repr=False)
     base_url: Url | None = None
-    access_key: Secret | None = None
-    region: str | None = None
-    api_version: str | None = None
 
 
 class UpdateProvider(Body):
     """The body of providers.update; what it leaves out stays. An empty `base_url` is the usual one of the type again,
     an empty `api_key` none."""
 
-    api_key: Secret | None = None
+    api_key: Secret | None = Field(default=None, repr=False)
     base_url: Url | None = None
 
 
@@ -49,7 +46,7 @@ class CheckProvider(Body):
     """The body of providers.check: a provider that is not kept."""
 
     provider_type: TypeName
-    api_key: Secret
+    api_key: Secret = Field(repr=False)
     base_url: Url | None = None
 
 
