@@ -55,7 +55,7 @@ class TestHelp:
             "ALLOW_PRIVATE_URLS",
             "LOG_LEVEL",
             "FAST",
-        ],  # fmt: skip
+        ],
     )
     def test_every_flag_of_local_is_also_a_variable(self, flag: str) -> None:
         shown = run("local", "--help").stdout

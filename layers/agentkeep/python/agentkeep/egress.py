@@ -175,6 +175,8 @@ def _checked_transport() -> "type[httpx2.HTTPTransport]":
     import httpcore2
     import httpx2
 
+    certificates = httpx2.create_ssl_context()
+
     class CheckedBackend(httpcore2.SyncBackend):
         def connect_tcp(self, host: str, port: int, *rest: Any, **options: Any) -> httpcore2.NetworkStream:
             try:
@@ -188,7 +190,6 @@ def _checked_transport() -> "type[httpx2.HTTPTransport]":
 
     class CheckedTransport(httpx2.HTTPTransport):
         def __init__(self) -> None:
-            certificates = httpx2.create_ssl_context()
             super().__init__(verify=certificates)
             self._pool = httpcore2.ConnectionPool(
                 ssl_context=certificates,

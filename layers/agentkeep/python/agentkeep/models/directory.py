@@ -4,7 +4,7 @@ A provider is looked up whenever one of its models is used, so what was changed 
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Final
 
 from agentkeep.models import anthropic_provider, openai_provider, provider_types
@@ -66,7 +66,7 @@ def with_key(provider: Provider, open_key: Callable[[], str]) -> Endpoint:
         identity=f"{provider.id} version {provider.version}",
         open_key=open_key,
         own=True,
-        known=provider.models,
+        open_known=cache(partial(provider_store.models, provider.id)),
     )
 
 

@@ -17,7 +17,7 @@ class Endpoint:
     """A provider that can be called. `provider` is its name, which leads the handles of its models.
 
     `identity` differs whenever address or key do. `own`: its address comes from a tenant, so each connection is
-    checked (`agentkeep.egress`). `known` are the models that it listed when it was last asked for the tenant.
+    checked (`agentkeep.egress`).
     """
 
     provider: str
@@ -27,12 +27,17 @@ class Endpoint:
     identity: str
     open_key: Callable[[], str] = field(repr=False, compare=False)
     own: bool = False
-    known: Sequence[ProviderModel] = field(default=(), repr=False, compare=False)
+    open_known: Callable[[], Sequence[ProviderModel]] = field(default=tuple, repr=False, compare=False)
 
     @property
     def api_key(self) -> str:
         """The key, decrypted just now where it is a tenant's; `no-key` where there is none."""
         return self.open_key()
+
+    @property
+    def known(self) -> Sequence[ProviderModel]:
+        """The models that a tenant's provider listed when it was last asked for its tenant."""
+        return self.open_known()
 
     @property
     def category(self) -> Category:

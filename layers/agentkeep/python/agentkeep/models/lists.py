@@ -81,6 +81,8 @@ def _ask(endpoint: Endpoint, path: str) -> Any:
             body = _body(response)
         finally:
             response.close()
+    except urllib3.exceptions.NewConnectionError as error:  # of the kind of time-outs in urllib3
+        raise failures.unreachable(endpoint.provider, "no connection") from error
     except urllib3.exceptions.TimeoutError as error:
         raise failures.timed_out(endpoint.provider, _MOST_SECONDS) from error
     except urllib3.exceptions.HTTPError as error:

@@ -9,7 +9,8 @@ from agentkeep import clock, egress, ids
 from agentkeep.api.requests.providers import CheckProvider, CreateProvider, ListProviders, UpdateProvider
 from agentkeep.errors import ConflictError
 from agentkeep.models import ModelError, directory, lists, provider_types
-from agentkeep.models.endpoints import NO_KEY
+from agentkeep.models.endpoints import NO_KEY, Endpoint
+from agentkeep.models.lists import Models
 from agentkeep.operations.revising import revise
 from agentkeep.store import database
 from agentkeep.store import providers as provider_store
@@ -61,9 +62,9 @@ def create(request: CreateProvider) -> Provider:
     if provider_store.count() >= directory.MOST_PROVIDERS:
         raise TooManyProvidersError
     new = _with_key(_draft(request.name, request.provider_type, request.base_url), request.api_key)
-    made = _synced(new, _key_of(request.api_key))
+    made, models = _synced(new, directory.with_key(new, _key_of(request.api_key)))
     try:
-        database.transact(list(provider_store.create_writes(made)))
+        database.transact(list(provider_store.create_writes(made, models or ())))
     except ConditionFailedError as error:
         raise NameTakenError(request.name) from error
     return made
@@ -93,15 +94,14 @@ def _key_of(api_key: str) -> Callable[[], str]:
     return lambda: api_key or NO_KEY
 
 
-def _synced(provider: Provider, open_key: Callable[[], str] | None = None) -> Provider:
-    """The provider with the models it lists now; as it is when it cannot be asked. Raises RefusedAddressError."""
-    endpoint = directory.with_key(provider, open_key) if open_key else directory.endpoint(provider)
+def _synced(provider: Provider, endpoint: Endpoint) -> tuple[Provider, Models | None]:
+    """The provider with the models it lists now; None when it cannot be asked. Raises RefusedAddressError."""
     try:
         models = lists.read(endpoint)
     except ModelError as error:
         _log.info("the models of %s are not known: %s", provider.id, error.code)
-        return provider
-    return provider.model_copy(update={"models": list(models), "last_synced": clock.now()})
+        return provider, None
+    return provider.model_copy(update={"last_synced": clock.now()}), models
 
 
 def retrieve(provider_id: str) -> Provider:
@@ -131,8 +131,9 @@ def update(provider_id: str, request: UpdateProvider) -> Provider:
 def _write(provider_id: str, **changes: Any) -> Provider:
     old = provider_store.get(provider_id)
     stamp = {"version": old.version + 1, "updated_at": clock.now(), "last_updated_by_id": _caller()}
-    new = _synced(old.model_copy(update=changes | stamp))
-    database.transact([provider_store.update_write(old, new)])
+    changed = old.model_copy(update=changes | stamp)
+    new, models = _synced(changed, directory.endpoint(changed))
+    database.transact(list(provider_store.update_writes(old, new, models)))
     return new
 
 
@@ -147,9 +148,8 @@ def refresh(provider_id: str) -> Provider:
         old = provider_store.get(provider_id)
         models = lists.read(directory.endpoint(old))
         # A new version is a new identity: no process goes on with a list that it remembers.
-        stamp = {"version": old.version + 1, "models": list(models), "last_synced": clock.now()}
-        new = old.model_copy(update=stamp)
-        database.transact([provider_store.update_write(old, new)])
+        new = old.model_copy(update={"version": old.version + 1, "last_synced": clock.now()})
+        database.transact(list(provider_store.update_writes(old, new, models)))
         return new
 
     return revise(attempt)

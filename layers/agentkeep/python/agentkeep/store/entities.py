@@ -204,11 +204,17 @@ class ProviderModel(Record):
     created: float = 0
 
 
+class ProviderModels(Record):
+    """What a provider listed when it was last asked, kept beside it: a turn reads the provider, and not these."""
+
+    models: list[ProviderModel] = Field(default_factory=list)
+
+
 class Provider(Record):
     """A model provider of a tenant's own. Its name leads the handles of its models.
 
     `base_url` is None for the usual address of its type. `sealed_key` is for `tenancy.secrets.unseal`, None for no key.
-    `models` is what it listed at `last_synced`. `version` counts its writes from 1.
+    `version` counts its writes from 1.
     """
 
     id: str
@@ -216,7 +222,6 @@ class Provider(Record):
     provider_type: str
     base_url: str | None = None
     sealed_key: str | None = None
-    models: list[ProviderModel] = Field(default_factory=list)
     last_synced: datetime | None = None
     created_by_id: str | None = None
     last_updated_by_id: str | None = None

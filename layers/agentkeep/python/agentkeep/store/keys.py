@@ -41,6 +41,11 @@ def provider_name(name: str) -> Key:
     return Key(partition("provider-name", digest(name)), "state")
 
 
+def provider_models(provider_id: str) -> Key:
+    """The models that a provider listed when it was last asked."""
+    return Key(partition("provider", provider_id), "models")
+
+
 def block_version(block_id: str, version: int) -> Key:
     """One entry of a block's history."""
     return Key(partition("block", block_id), f"version#{version:012d}")

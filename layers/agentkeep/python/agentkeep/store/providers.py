@@ -2,18 +2,19 @@
 
 Item shapes (entities table):
 - `provider#{id}` / `state`: the provider, its key sealed; `version` counts writes and guards them
+- `provider#{id}` / `models`: what it listed when it was last asked
 - `provider-name#{digest}` / `state`: the id of the provider with this name
 - `provider-list` / id: list item with facets
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from agentkeep.errors import NotFoundError
 from agentkeep.store import database, keys, listing
 from agentkeep.store.bodies import pack, unpack
 from agentkeep.store.content import Record
 from agentkeep.store.database import Item, TableName, Write
-from agentkeep.store.entities import Provider
+from agentkeep.store.entities import Provider, ProviderModel, ProviderModels
 from agentkeep.store.keys import Key
 from agentkeep.store.listing import Entry, Place
 from agentkeep.store.pages import PageRequest, Scan, chunks, take
@@ -42,29 +43,43 @@ def named(name: str) -> Provider | None:
     return _get_many([found["id"]]).get(found["id"])
 
 
-def create_writes(provider: Provider) -> Iterator[Write]:
+def models(provider_id: str) -> list[ProviderModel]:
+    """The models that the provider listed when it was last asked."""
+    item = database.get("entities", keys.provider_models(provider_id))
+    return unpack(item, ProviderModels).models if item else []
+
+
+def create_writes(provider: Provider, models: Sequence[ProviderModel]) -> Iterator[Write]:
     """The writes that make a provider. Its name must be free: that is the condition of the first of them."""
     yield database.put("entities", keys.provider_name(provider.name), {"id": provider.id}, "attribute_not_exists(pk)")
     yield database.put("entities", keys.entity("provider", provider.id), _item(provider), "attribute_not_exists(pk)")
+    yield _put_models(provider.id, models)
     yield from listing.changes(provider.id, {}, _places(provider))
 
 
-def update_write(old: Provider, new: Provider) -> Write:
-    """The write of one change, conditional on the version read. Name and type stay."""
-    return _replace(old, _item(new))
+def update_writes(old: Provider, new: Provider, models: Sequence[ProviderModel] | None) -> Iterator[Write]:
+    """The writes of one change, conditional on the version read. Name and type stay, and so do models that are None."""
+    yield _replace(old, _item(new))
+    if models is not None:
+        yield _put_models(new.id, models)
 
 
 def delete_writes(provider: Provider) -> Iterator[Write]:
     """The writes that leave a tombstone without the key, and set the name free."""
-    bare = provider.model_copy(update={"sealed_key": None, "models": []})
+    bare = provider.model_copy(update={"sealed_key": None})
     yield _replace(provider, _item(bare) | {"deleted": True})
     yield database.delete("entities", keys.provider_name(provider.name))
+    yield database.delete("entities", keys.provider_models(provider.id))
     yield from listing.changes(provider.id, _places(provider), {})
 
 
 def _replace(old: Provider, item: Item) -> Write:
     condition = "version = :version AND attribute_not_exists(deleted)"
     return database.put("entities", keys.entity("provider", old.id), item, condition, version=old.version)
+
+
+def _put_models(provider_id: str, models: Sequence[ProviderModel]) -> Write:
+    return database.put("entities", keys.provider_models(provider_id), pack(ProviderModels(models=list(models))))
 
 
 def _item(provider: Provider) -> Item:
