@@ -19,6 +19,7 @@ class ModelServers:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._models: dict[str, list[ProviderModel]] = {}
+        self._everywhere: list[ProviderModel] | None = None
         self.listed: list[tuple[str, str]] = []
         self.called: list[tuple[str, str, str]] = []
         monkeypatch.setattr(lists, "read", self._read)
@@ -29,6 +30,10 @@ class ModelServers:
     def stands_at(self, address: str, *names: str, **limits: Any) -> None:
         """A server at `address` lists these models."""
         self._models[address] = [ProviderModel(id=name, **limits) for name in names]
+
+    def stands_everywhere(self, *names: str) -> None:
+        """Where no other server stands there is one with these models."""
+        self._everywhere = [ProviderModel(id=name) for name in names]
 
     def goes_down(self, address: str) -> None:
         """Nothing answers at `address` any more."""
@@ -44,8 +49,9 @@ class ModelServers:
         return says(f"Greetings from {endpoint.base_url}.")
 
     def _admitted(self, endpoint: Endpoint) -> Sequence[ProviderModel]:
-        if endpoint.base_url not in self._models:
+        models = self._models.get(endpoint.base_url, self._everywhere)
+        if models is None:
             raise ProviderUnavailableError("Nothing answers.")
         if endpoint.api_key == BAD_KEY:
             raise ModelAuthenticationError(f"The model provider '{endpoint.provider}' refused its API key.")
-        return self._models[endpoint.base_url]
+        return models
