@@ -80,6 +80,15 @@ def local(
         bool,
         typer.Option("--require-keys", envvar="AGENTKEEP_REQUIRE_KEYS", help="Answer nobody without an API key."),
     ] = False,
+    allow_private_urls: Annotated[
+        bool | None,
+        typer.Option(
+            "--allow-private-urls",
+            envvar="AGENTKEEP_ALLOW_PRIVATE_URLS",
+            help="Let providers be at addresses of this machine and its networks. They may unless keys are required.",
+            show_default=False,
+        ),
+    ] = None,
     log_level: Annotated[
         LogLevel, typer.Option(envvar="AGENTKEEP_LOG_LEVEL", help="What is worth a line on stderr.")
     ] = "warning",
@@ -107,7 +116,8 @@ def local(
     """
     from infra.commands.local import Options, serve
 
-    serve(Options(host, port, data, ephemeral, require_keys, log_level, fast))
+    flags = (ephemeral, require_keys, allow_private_urls)
+    serve(Options(host, port, data, *flags, log_level, fast))
 
 
 @app.command()

@@ -95,6 +95,15 @@ models
   GET    /v1/models                                                    model:read
   GET    /v1/models/embedding                                          model:read
   GET    /v1/models/embeddings                                         model:read
+providers
+  GET    /v1/providers                                                 provider:read
+  POST   /v1/providers                                                 provider:write
+  POST   /v1/providers/check                                           provider:write
+  GET    /v1/providers/{provider_id}                                   provider:read
+  PATCH  /v1/providers/{provider_id}                                   provider:write
+  DELETE /v1/providers/{provider_id}                                   provider:delete
+  POST   /v1/providers/{provider_id}/check                             provider:write
+  PATCH  /v1/providers/{provider_id}/refresh                           provider:write
 dispatcher
   GET    /v1/health                                                    -
   GET    /v1/ready                                                     -

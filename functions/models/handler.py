@@ -16,7 +16,8 @@ app = Resolver()
 def list_models() -> list[dict[str, Any]]:
     """The language models, filtered by provider."""
     query = app.query(ListModels)
-    return [model(info) for info in models.list_models() if query.fits(provider_type(info), info.provider_name)]
+    infos = models.list_models(query.categories())
+    return [model(info) for info in infos if query.fits(provider_type(info), info.provider_name)]
 
 
 @app.get("/v1/models/embedding", permission="model:read")

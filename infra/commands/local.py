@@ -29,13 +29,15 @@ from infra.local.weather import CALM, Weather
 
 @dataclass(frozen=True)
 class Options:
-    """How the command was called. With `ephemeral`, a directory of its own takes the place of `data`."""
+    """How the command was called. With `ephemeral`, a directory of its own takes the place of `data`; without a word
+    about private addresses, they are allowed while no keys are asked for."""
 
     host: str
     port: int
     data: Path
     ephemeral: bool
     require_keys: bool
+    allow_private_urls: bool | None
     log_level: str
     fast: bool
 
@@ -93,6 +95,7 @@ def _settings(options: Options, directory: DataDirectory) -> MachineSettings:
     return MachineSettings(
         directory,
         require_keys=options.require_keys,
+        allow_private_urls=_may_reach_private(options),
         fast=options.fast or options.ephemeral,
         strict=os.environ.get("AGENTKEEP_STRICT") == "1",
         authorizer_cache_seconds=settings.AUTHORIZER_CACHE_SECONDS.read(),
@@ -100,6 +103,11 @@ def _settings(options: Options, directory: DataDirectory) -> MachineSettings:
         allowed_hosts=_listed("AGENTKEEP_ALLOWED_HOSTS"),
         weather=_weather(os.environ.get("AGENTKEEP_WEATHER")),
     )
+
+
+def _may_reach_private(options: Options) -> bool:
+    """Without keys the only caller is the owner of this machine, who may well have a model server on it."""
+    return not options.require_keys if options.allow_private_urls is None else options.allow_private_urls
 
 
 def _weather(seed: str | None) -> Weather:

@@ -31,6 +31,7 @@ class MachineSettings:
 
     directory: DataDirectory
     require_keys: bool = False
+    allow_private_urls: bool = False
     fast: bool = False
     strict: bool = False
     authorizer_cache_seconds: float = 60
@@ -71,8 +72,9 @@ def running(settings: MachineSettings) -> Iterator[Machine]:
 
     Raises DataDirectoryLocked or one of `services.NOT_OPENED`, each with a sentence for the user.
     """
+    variables = function_environment(require_keys=settings.require_keys, allow_private_urls=settings.allow_private_urls)
     with (
-        applied(function_environment(require_keys=settings.require_keys)),
+        applied(variables),
         services(settings.directory, fast=settings.fast, weather=settings.weather) as engine,
         Sweeper(engine),
     ):

@@ -24,7 +24,6 @@ SYSTEM_ACCESS: Final[Mapping[str, SystemAccess]] = {
 NO_TENANT_DATA: Final[Mapping[str, str]] = {
     "authorizer": "It says who asks; what the tenant has is none of its business.",
     "dispatcher": "It answers health, and what is not there, without looking anything up.",
-    "models": "Models belong to the deployment, not to a tenant.",
     "tools": "The builtin tools are code.",
 }
 """Every other function may take the data role, for one tenant at a time."""

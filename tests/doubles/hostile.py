@@ -7,7 +7,10 @@ from typing import Any, Final
 import pytest
 from pydantic import BaseModel
 
+from agentkeep import clock, ids
 from agentkeep.api import resolver
+from agentkeep.store import database, providers
+from agentkeep.store.entities import Provider
 from infra.routes import ROUTES, Route
 from tests.doubles.system import Answer, System
 
@@ -112,6 +115,7 @@ class Place:
             "message_id": message["id"],
             "run_id": run["id"],
             "step_id": step["id"],
+            "provider_id": _provider(system),
         }
 
     def path(self, route: Route, **other: str) -> str:
@@ -127,6 +131,8 @@ class Place:
         known = {
             "POST /v1/agents": {"model": "demo/memory"},
             "POST /v1/blocks": {"label": "other", "value": "y"},
+            "POST /v1/providers": {"name": "fresh", "provider_type": "ollama", "api_key": ""},
+            "POST /v1/providers/check": {"provider_type": "ollama", "api_key": ""},
             "POST /v1/conversations": {"agent_id": self.arguments["agent_id"]},
         }
         return known.get(named(route), {})
@@ -136,6 +142,17 @@ def _made(answer: Answer) -> Json:
     assert answer.status == 200, answer.body
     made: Json = answer.body
     return made
+
+
+def _provider(system: System) -> str:
+    """The id of a provider that is there, made without asking it for its models."""
+    with system.acting():
+        found = providers.named("hostile")
+        if found is None:
+            stamp = {"created_at": clock.now(), "updated_at": clock.now()}
+            found = Provider(id=ids.new("provider"), name="hostile", provider_type="ollama", **stamp)
+            database.transact(list(providers.create_writes(found, ())))
+    return found.id
 
 
 def contents(system: System) -> list[tuple[Any, ...]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pytest_socket import disable_socket
 
+from tests.doubles.model_servers import ModelServers
 from tests.doubles.models import ScriptedModel
 from tests.doubles.system import System, running
 
@@ -27,4 +28,5 @@ def model(monkeypatch: pytest.MonkeyPatch) -> ScriptedModel:
     """A model that answers what the test tells it to, in place of every provider."""
     scripted = ScriptedModel()
     monkeypatch.setattr("agentkeep.loop.driver.complete", scripted)
+    ModelServers(monkeypatch).stands_everywhere("scripted")
     return scripted

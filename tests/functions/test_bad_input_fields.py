@@ -54,6 +54,8 @@ def expect_everything_readable(system: System) -> None:
     shown = {
         "/v1/agents": ("agents", everything | {"show_hidden_agents": "true"}),
         "/v1/blocks": ("blocks", {"limit": 1000, "show_hidden_blocks": "true"}),
+        "/v1/providers": ("providers", {"limit": 1000}),
+        "/v1/models": ("models", {"provider_category": "byok"}),
         "/v1/tags": ("agents", {"limit": 1000}),
         "/v1/conversations": ("conversations", {"limit": 1000, "archive_status": "all"}),
         "/v1/messages": ("messages", {"limit": 100}),

@@ -77,7 +77,7 @@ def test_ids_of_another_kind_and_unknown_ones_are_refused(shared: System, mine: 
 
     for argument in re.findall(r"{(\w+)}", route.path):
         kind = mine.arguments[argument].partition("-")[0]
-        for other in ("agent", "block", "tool", "message", "conv", "run", "step", "group", "x"):
+        for other in ("agent", "block", "tool", "message", "conv", "run", "step", "provider", "group", "x"):
             answer = expect_answered(shared, route, mine.path(route, **{argument: f"{other}-{UUID}"}), mine.body(route))
             assert answer.status == 404 if other == kind else answer.status in (400, 404, 422), (other, answer)
         for wrong in (f"{kind}-{UUID.upper()}", f"{kind}-{UUID}x", *NO_IDS):

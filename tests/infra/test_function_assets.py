@@ -83,10 +83,21 @@ def test_authorizer_alone_refuses_what_is_no_key(alone: Alone) -> None:
 
 
 def test_models_alone_lists_the_model_that_needs_no_key(alone: Alone) -> None:
-    answer = alone.answer("models", event("GET", "/v1/models"))
+    base = {"provider_category": ["base"]}  # a tenant's own are read from the store
+
+    answer = alone.answer("models", event("GET", "/v1/models") | {"multiValueQueryStringParameters": base})
 
     assert answer["statusCode"] == 200
     assert "demo/memory" in answer["body"]
+
+
+def test_providers_alone_does_not_connect_to_the_runtime_api(alone: Alone) -> None:
+    body = {"provider_type": "openai", "api_key": "sk-1", "base_url": "http://127.0.0.1:9001/2018-06-01"}
+
+    answer = alone.answer("providers", event("POST", "/v1/providers/check", json.dumps(body)))
+
+    assert answer["statusCode"] == 400
+    assert "leads to 127.0.0.1" in json.loads(answer["body"])["detail"]
 
 
 @pytest.mark.parametrize("function", sorted(COMING))
@@ -102,7 +113,7 @@ def test_function_alone_says_which_of_its_routes_is_yet_to_come(alone: Alone, fu
 
 
 def test_every_function_was_called_alone() -> None:
-    assert {*COMING, "models", "dispatcher"} == set(FUNCTIONS)
+    assert {*COMING, "models", "providers", "dispatcher"} == set(FUNCTIONS)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

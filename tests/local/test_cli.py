@@ -49,7 +49,10 @@ class TestHelp:
         assert re.search(r"Examples?:", shown)
         assert re.search(rf"\n.*agentkeep {command}", shown)
 
-    @pytest.mark.parametrize("flag", ["PORT", "HOST", "DATA", "EPHEMERAL", "REQUIRE_KEYS", "LOG_LEVEL", "FAST"])
+    @pytest.mark.parametrize(
+        "flag",
+        ["PORT", "HOST", "DATA", "EPHEMERAL", "REQUIRE_KEYS", "ALLOW_PRIVATE_URLS", "LOG_LEVEL", "FAST"],
+    )
     def test_every_flag_of_local_is_also_a_variable(self, flag: str) -> None:
         shown = run("local", "--help").stdout
 

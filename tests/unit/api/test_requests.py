@@ -387,9 +387,20 @@ def test_feedback_on_a_step_may_be_taken_back() -> None:
         ("", True),
         ("provider_name=openai", True),
         ("provider_type=anthropic", False),
-        ("provider_category=base&provider_category=byok", True),
-        ("provider_category=byok", False),
     ],
 )
 def test_models_are_filtered_by_provider(text: str, fits: bool) -> None:
     assert query(ListModels, text).fits("openai", "openai") is fits
+
+
+@pytest.mark.parametrize(
+    ("text", "categories"),
+    [
+        ("", ("base", "byok")),
+        ("provider_category=byok&provider_category=base", ("base", "byok")),
+        ("provider_category=byok", ("byok",)),
+        ("provider_category=none", ()),
+    ],
+)
+def test_models_are_asked_for_by_whose_provider_it_is(text: str, categories: tuple[str, ...]) -> None:
+    assert query(ListModels, text).categories() == categories

@@ -26,13 +26,14 @@ def test_admin_may_do_everything_that_a_route_asks_for() -> None:
         "message:send",
         "run:write",
         "secret:read",
+        "provider:read",
     ],
 )
 def test_agent_creator_builds_and_talks(permission: str) -> None:
     assert permits("agent_creator", permission)
 
 
-@pytest.mark.parametrize("permission", ["admin:write", "admin:read", "key:write", "provider:write", "provider:read"])
+@pytest.mark.parametrize("permission", ["admin:write", "admin:read", "key:write", "provider:write", "provider:delete"])
 def test_agent_creator_does_not_run_the_deployment(permission: str) -> None:
     assert not permits("agent_creator", permission)
 

@@ -165,14 +165,6 @@ dispatcher
   GET    /v1/mcp-servers/{mcp_server_id}/tools                              mcp:read
   GET    /v1/mcp-servers/{mcp_server_id}/tools/{tool_id}                    mcp:read
   POST   /v1/mcp-servers/{mcp_server_id}/tools/{tool_id}/run                mcp:write
-  GET    /v1/providers                                                      provider:read
-  POST   /v1/providers                                                      provider:write
-  POST   /v1/providers/check                                                provider:write
-  GET    /v1/providers/{provider_id}                                        provider:read
-  PATCH  /v1/providers/{provider_id}                                        provider:write
-  DELETE /v1/providers/{provider_id}                                        provider:write
-  POST   /v1/providers/{provider_id}/check                                  provider:write
-  PATCH  /v1/providers/{provider_id}/refresh                                provider:write
   GET    /v1/templates                                                      template:read
   POST   /v1/templates                                                      template:write
   POST   /v1/templates/{project_id}                                         template:write

@@ -12,6 +12,7 @@ PATH_KINDS: Final[dict[str, tuple[str, ...]]] = {
     "tool_id": ("tool",),
     "message_id": ("message",),
     "step_id": ("step",),
+    "provider_id": ("provider",),
     "conversation_id": ("conv", "agent", "default"),
 }
 """What the path parameters of Letta's API may hold. `default` is an agent's own conversation."""

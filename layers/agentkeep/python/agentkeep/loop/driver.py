@@ -142,7 +142,7 @@ def _new_step(turn: Turn, answer: ModelAnswer) -> Step:
         conversation=turn.state.conversation.id,
         number=turn.run.steps + 1,
         model=turn.model,
-        provider=answer.provider,
+        provider=turn.model.partition("/")[0],
         usage=answer.usage.model_copy(update={"step_count": 1}),
         context_window=turn.agent.context_window,
         llm_request_ns=took_ns,

@@ -21,9 +21,9 @@ def read(document: Mapping[str, Any], request: ModelRequest, request_id: str | N
     """The answer in a decoded `message`. Raises a ModelError when there is none in it."""
     blocks = document.get("content")
     if document.get("type") == "error":
-        raise failures.from_response(PROVIDER, 500, document, {})
+        raise failures.from_response(request.provider, 500, document, {})
     if not isinstance(blocks, list):
-        raise failures.unreadable(PROVIDER, "no content in the message")
+        raise failures.unreadable(request.provider, "no content in the message")
     content, calls = _content_and_calls([block for block in blocks if isinstance(block, dict)])
     unique = answers.with_unique_ids(calls, request.messages)
     finish: Finish = _FINISH.get(str(document.get("stop_reason")), "tool_calls" if unique else "stop")

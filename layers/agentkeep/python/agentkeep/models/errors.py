@@ -155,6 +155,7 @@ class UnknownModelError(AgentKeepError):
         more = f" and {len(handles) - self.SHOWN} more" if len(handles) > self.SHOWN else ""
         super().__init__(
             f"Handle {handle} not found, must be one of [{shown}]{more}."
-            " Models of a provider appear once its key is set, such as OPENAI_API_KEY or ANTHROPIC_API_KEY.",
+            " Models of a provider appear once its key is set, such as OPENAI_API_KEY or ANTHROPIC_API_KEY, or once it"
+            " is made by POST /v1/providers; those of a deleted one are back when it is made again under its name.",
             handles=list(handles),
         )

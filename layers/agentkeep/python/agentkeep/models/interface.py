@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from agentkeep.models.endpoints import Category, Shape
 from agentkeep.models.environment import Environment, current_environment
 from agentkeep.store.content import Message, Part, ToolCall, ToolSchema, Usage
 
@@ -34,6 +35,11 @@ class ModelRequest:
         """The model's name at its provider: the handle without the provider."""
         return self.handle.partition("/")[2]
 
+    @property
+    def provider(self) -> str:
+        """The provider's name."""
+        return self.handle.partition("/")[0]
+
 
 @dataclass(frozen=True)
 class ModelAnswer:
@@ -56,6 +62,8 @@ class ModelAnswer:
 class ModelInfo:
     """A model that can be called here. `endpoint_type` is the API's shape, `endpoint` its address.
 
+    `provider_category` is `base` for the deployment's own providers, `byok` for the tenant's.
+
     `context_window` and `max_output_tokens` are tokens. `reasoning` says whether the model can think before answering.
     """
 
@@ -64,11 +72,12 @@ class ModelInfo:
     provider_type: str
     provider_name: str
     endpoint: str
-    endpoint_type: Literal["openai", "anthropic"]
+    endpoint_type: Shape
     context_window: int
     max_output_tokens: int
     reasoning: bool
     display_name: str
+    provider_category: Category = "base"
 
 
 @dataclass(frozen=True)
@@ -81,3 +90,4 @@ class EmbeddingInfo:
     provider_name: str
     endpoint: str
     dimension: int
+    provider_category: Category = "base"

@@ -1,27 +1,24 @@
-"""The models that can be called here, as their providers list them: plain HTTPS, no SDK, remembered for a minute."""
+"""The models that can be called here for the tenant at work, as their providers list them."""
 
-import hashlib
 import logging
-import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final
 
-import urllib3
-
-from agentkeep.models import anthropic_provider, catalog, openai_provider
+from agentkeep.models import catalog, directory, openai_provider
+from agentkeep.models.endpoints import Category, Endpoint
 from agentkeep.models.environment import Environment, current_environment
 from agentkeep.models.errors import ModelError, UnknownModelError
 from agentkeep.models.interface import EmbeddingInfo, ModelInfo
+from agentkeep.models.lists import ModelLists
+from agentkeep.store.entities import ProviderModel
 
-REMEMBERED_SECONDS: Final = 60.0
-REMEMBERED_FAILURE_SECONDS: Final = 10.0
-_TIMEOUT: Final = urllib3.Timeout(connect=2.0, read=5.0)
-_WINDOW_NAMES: Final = ("max_input_tokens", "context_length", "max_model_len", "context_window")
-_OUTPUT_NAMES: Final = ("max_tokens", "max_output_tokens", "max_completion_tokens")
+_ASKED_AT_ONCE: Final = 8
+_CATEGORIES: Final[tuple[Category, ...]] = ("base", "byok")
 _logger = logging.getLogger(__name__)
-_pool = urllib3.PoolManager(num_pools=4, retries=False, timeout=_TIMEOUT)
+_lists = ModelLists()
 
 DEMO: Final = ModelInfo(
     handle="demo/memory",
@@ -39,24 +36,25 @@ DEMO: Final = ModelInfo(
 
 @dataclass(frozen=True)
 class Listed:
-    """A provider as it is set up here, with the entries of its model list; None when it could not be read."""
+    """A provider with the models it lists; None when it could not be asked."""
 
-    provider: Literal["openai", "anthropic"]
-    endpoint: str
-    entries: tuple[dict[str, Any], ...] | None
+    endpoint: Endpoint
+    models: Sequence[ProviderModel] | None
 
 
-def list_models() -> list[ModelInfo]:
-    """Every model that can be called here, the providers' first, the builtin one last.
+def list_models(categories: Iterable[Category] = _CATEGORIES) -> list[ModelInfo]:
+    """Every model that can be called here: the deployment's providers first, then the tenant's, the builtin one last.
 
-    A provider that is down or refuses its key is represented by the well-known models of the catalog.
+    A provider that is down or refuses its key is represented by what it listed before, one of the deployment's by the
+    well-known models of the catalog.
     """
-    return [*_all_models(_providers()), DEMO]
+    infos = [info for listed in _asked(_endpoints(categories)) for info in _models(listed)]
+    return [*infos, DEMO] if "base" in categories else infos
 
 
 def list_embedding_models() -> list[EmbeddingInfo]:
     """The embedding models that providers list and whose dimension is known."""
-    return [info for listed in _providers() for info in _embeddings(listed)]
+    return [info for listed in _asked(_endpoints(_CATEGORIES)) for info in _embeddings(listed)]
 
 
 def find_model(handle: str) -> ModelInfo:
@@ -65,14 +63,22 @@ def find_model(handle: str) -> ModelInfo:
     Raises UnknownModelError when the provider is not set up here, or lists its models without this one. A model of a
     provider that cannot be asked just now is taken at its word.
     """
+    if handle == DEMO.handle:
+        return DEMO
     prefix, _, name = handle.partition("/")
-    listed = _providers(prefix)
-    found = next((info for info in [*_all_models(listed), DEMO] if info.handle == handle), None)
-    if found:
-        return found
-    if not name or not listed or listed[0].entries is not None:
+    endpoint = directory.named(prefix, _environment()) if name else None
+    if endpoint is None:
         raise UnknownModelError(handle, [info.handle for info in list_models()])
-    return _info(listed[0], {"id": name})
+    listed = Listed(endpoint, _lists.models(endpoint))
+    found = next((info for info in _models(listed) if info.handle == handle), None)
+    if found is None and listed.models is not None:
+        raise UnknownModelError(handle, [info.handle for info in list_models()])
+    return found or _info(endpoint, ProviderModel(id=name))
+
+
+def known_model(endpoint: Endpoint, name: str) -> ModelInfo:
+    """A model of a tenant's provider by what that listed before, without asking it."""
+    return _info(endpoint, next((model for model in endpoint.known if model.id == name), ProviderModel(id=name)))
 
 
 def forget_models() -> None:
@@ -80,130 +86,71 @@ def forget_models() -> None:
     _lists.forget()
 
 
-def _providers(only: str | None = None) -> list[Listed]:
-    """The providers that are set up here with their lists, or only the one of this name."""
+def _environment() -> Environment:
     try:
-        environment = current_environment()
+        return current_environment()
     except ModelError as error:
         _logger.warning("no provider keys: %s", error.message)
-        return []
-    asked = (list_of(environment) for name, list_of in _LISTS.items() if only in (None, name))
-    return [listed for listed in asked if listed is not None]
+        return Environment()
 
 
-def _all_models(providers: Sequence[Listed]) -> list[ModelInfo]:
-    return [info for listed in providers for info in _models(listed)]
+def _endpoints(categories: Iterable[Category]) -> list[Endpoint]:
+    base = directory.of_deployment(_environment()) if "base" in categories else []
+    return base + (directory.of_tenant() if "byok" in categories else [])
 
 
-def _openai(environment: Environment) -> Listed | None:
-    endpoint = openai_provider.address(environment)
-    if endpoint is None:
-        return None
-    key = openai_provider.api_key(environment)
-    headers = {"Authorization": f"Bearer {key}"}
-    entries = _lists.entries("openai", f"{endpoint.rstrip('/')}/models", headers)
-    return Listed("openai", endpoint, entries and tuple(sorted(entries, key=_created, reverse=True)))
-
-
-def _anthropic(environment: Environment) -> Listed | None:
-    endpoint = anthropic_provider.address(environment)
-    if endpoint is None:
-        return None
-    headers = {"x-api-key": anthropic_provider.api_key(environment), "anthropic-version": "2023-06-01"}
-    entries = _lists.entries("anthropic", f"{endpoint.rstrip('/')}/v1/models?limit=1000", headers)
-    return Listed("anthropic", endpoint, entries)
-
-
-_LISTS: Final[Mapping[str, Callable[[Environment], Listed | None]]] = {"openai": _openai, "anthropic": _anthropic}
-
-
-def _created(entry: dict[str, Any]) -> float:
-    created = entry.get("created")
-    return created if isinstance(created, int | float) else 0
+def _asked(endpoints: Sequence[Endpoint]) -> list[Listed]:
+    """The providers with their lists, asked side by side: some may be down, and each of those is waited for."""
+    if len(endpoints) < 2:
+        return [Listed(endpoint, _lists.models(endpoint)) for endpoint in endpoints]
+    with ThreadPoolExecutor(min(_ASKED_AT_ONCE, len(endpoints)), "model-lists") as threads:
+        asked = [threads.submit(copy_context().run, _lists.models, endpoint) for endpoint in endpoints]
+        return [Listed(endpoint, answer.result()) for endpoint, answer in zip(endpoints, asked, strict=True)]
 
 
 def _models(listed: Listed) -> list[ModelInfo]:
-    entries: Sequence[dict[str, Any]]
-    if listed.entries is None:
-        entries = [{"id": name} for name in catalog.WELL_KNOWN[listed.provider]]
-    else:
-        entries = listed.entries
-    return [_info(listed, entry) for entry in entries if catalog.chats(entry["id"])]
+    models = _known(listed.endpoint) if listed.models is None else listed.models
+    return [_info(listed.endpoint, model) for model in models if catalog.chats(model.id)]
 
 
-def _info(listed: Listed, entry: dict[str, Any]) -> ModelInfo:
-    name = entry["id"]
-    handle = f"{listed.provider}/{name}"
-    known = catalog.limits(handle)
-    reasons = catalog.openai_reasons(name) if listed.provider == "openai" else catalog.claude(name).thinks
+def _known(endpoint: Endpoint) -> Sequence[ProviderModel]:
+    if endpoint.own:
+        return endpoint.known
+    return [ProviderModel(id=name) for name in catalog.WELL_KNOWN[endpoint.provider]]
+
+
+def _info(endpoint: Endpoint, model: ProviderModel) -> ModelInfo:
+    known = catalog.limits(f"{endpoint.shape}/{model.id}")
     return ModelInfo(
-        handle=handle,
-        name=name,
-        provider_type=listed.provider,
-        provider_name=listed.provider,
-        endpoint=listed.endpoint,
-        endpoint_type=listed.provider,
-        context_window=_stated(entry, _WINDOW_NAMES) or known.context_window,
-        max_output_tokens=_stated(entry, _OUTPUT_NAMES) or known.max_output_tokens,
-        reasoning=reasons,
-        display_name=str(entry.get("display_name") or name),
+        handle=f"{endpoint.provider}/{model.id}",
+        name=model.id,
+        provider_type=endpoint.provider_type,
+        provider_name=endpoint.provider,
+        endpoint=endpoint.base_url,
+        endpoint_type=endpoint.shape,
+        context_window=model.context_window or known.context_window,
+        max_output_tokens=model.max_output_tokens or known.max_output_tokens,
+        reasoning=catalog.openai_reasons(model.id) if endpoint.shape == "openai" else catalog.claude(model.id).thinks,
+        display_name=model.display_name or model.id,
+        provider_category=endpoint.category,
     )
 
 
-def _stated(entry: dict[str, Any], names: Sequence[str]) -> int | None:
-    values = (entry.get(name) for name in names)
-    return next((value for value in values if isinstance(value, int) and value > 0), None)
-
-
 def _embeddings(listed: Listed) -> list[EmbeddingInfo]:
-    names = [entry["id"] for entry in listed.entries or ()]
-    if listed.entries is None and listed.endpoint == openai_provider.DEFAULT_ADDRESS:
+    endpoint = listed.endpoint
+    names = [model.id for model in (endpoint.known if listed.models is None else listed.models)]
+    if listed.models is None and endpoint.base_url == openai_provider.DEFAULT_ADDRESS and not endpoint.own:
         names = [name for name in catalog.EMBEDDING_DIMENSIONS if name.startswith("text-embedding")]
     return [
-        EmbeddingInfo(f"{listed.provider}/{name}", name, listed.provider, listed.provider, listed.endpoint, dimension)
+        EmbeddingInfo(
+            handle=f"{endpoint.provider}/{name}",
+            name=name,
+            provider_type=endpoint.provider_type,
+            provider_name=endpoint.provider,
+            endpoint=endpoint.base_url,
+            dimension=dimension,
+            provider_category=endpoint.category,
+        )
         for name in names
         if (dimension := catalog.embedding_dimension(name)) is not None
     ]
-
-
-class _Lists:
-    """Model lists by address and key, remembered for a minute; a failure for some seconds, so that it is not waited
-    for again and again."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._kept: dict[tuple[str, str], tuple[float, tuple[dict[str, Any], ...] | None]] = {}
-
-    def entries(self, provider: str, url: str, headers: dict[str, str]) -> tuple[dict[str, Any], ...] | None:
-        key = (url, hashlib.sha256(repr(sorted(headers.items())).encode()).hexdigest())
-        with self._lock:
-            kept = self._kept.get(key)
-        if kept and time.monotonic() < kept[0]:
-            return kept[1]
-        entries = _read(provider, url, headers)
-        remembered = REMEMBERED_FAILURE_SECONDS if entries is None else REMEMBERED_SECONDS
-        with self._lock:
-            self._kept[key] = (time.monotonic() + remembered, entries)
-        return entries
-
-    def forget(self) -> None:
-        """Ask every provider anew."""
-        with self._lock:
-            self._kept.clear()
-
-
-def _read(provider: str, url: str, headers: dict[str, str]) -> tuple[dict[str, Any], ...] | None:
-    try:
-        response = _pool.request("GET", url, headers=headers)
-        document = response.json()
-    except (urllib3.exceptions.HTTPError, ValueError) as error:
-        _logger.warning("the model list of %s could not be read (%s)", provider, type(error).__name__)
-        return None
-    entries = document.get("data") if isinstance(document, dict) else None
-    if response.status != 200 or not isinstance(entries, list):
-        _logger.warning("the model list of %s could not be read (status %d)", provider, response.status)
-        return None
-    return tuple(entry for entry in entries if isinstance(entry, dict) and isinstance(entry.get("id"), str))
-
-
-_lists = _Lists()

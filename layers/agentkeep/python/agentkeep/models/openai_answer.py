@@ -15,7 +15,7 @@ _FINISH: Final[Mapping[str, Finish]] = {"length": "length", "content_filter": "r
 
 def read(document: Mapping[str, Any], request: ModelRequest, request_id: str | None) -> ModelAnswer:
     """The answer in a decoded `chat.completion`. Raises a ModelError when there is none in it."""
-    message, reason = _message(document)
+    message, reason = _message(document, request.provider)
     calls = answers.with_unique_ids(_calls(message), request.messages)
     refusal = message.get("refusal")
     finish: Finish = "refusal" if refusal else _FINISH.get(reason, "tool_calls" if calls else "stop")
@@ -31,7 +31,7 @@ def read(document: Mapping[str, Any], request: ModelRequest, request_id: str | N
     )
 
 
-def _message(document: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+def _message(document: Mapping[str, Any], provider: str) -> tuple[Mapping[str, Any], str]:
     """The first choice's message. Some servers answer 200 with an error in the body, status in its `code`."""
     choices = document.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -40,8 +40,8 @@ def _message(document: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
     error = document.get("error")
     code = error.get("code") if isinstance(error, dict) else None
     if isinstance(code, int) and 400 <= code < 600:
-        raise failures.from_response(PROVIDER, code, document, {})
-    raise failures.unreadable(PROVIDER, str(error) if error else "no choices in the completion")
+        raise failures.from_response(provider, code, document, {})
+    raise failures.unreadable(provider, str(error) if error else "no choices in the completion")
 
 
 def _content(message: Mapping[str, Any]) -> list[Part]:

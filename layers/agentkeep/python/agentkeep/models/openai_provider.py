@@ -1,48 +1,46 @@
-"""Calls of `openai/...` models, through the openai SDK at `OPENAI_BASE_URL` with `OPENAI_API_KEY`."""
+"""Calls of OpenAI-shaped models through the openai SDK: the deployment's own, and those of tenants."""
 
+import hashlib
 from typing import TYPE_CHECKING, Final
 
 from agentkeep.models import openai_answer, openai_request, sdk
+from agentkeep.models.endpoints import NO_KEY, Endpoint
 from agentkeep.models.environment import Environment
-from agentkeep.models.errors import ModelAuthenticationError
 from agentkeep.models.interface import ModelAnswer, ModelRequest
 from agentkeep.models.sdk_clients import ClientCache
 
 if TYPE_CHECKING:
+    import httpx2
     from openai import OpenAI
 
 PROVIDER: Final = "openai"
 DEFAULT_ADDRESS: Final = "https://api.openai.com/v1"
-NO_KEY: Final = "no-key"
 
 
-def address(environment: Environment) -> str | None:
-    """The base URL in use, or None when neither a key nor an address is set."""
-    given = environment.get("OPENAI_BASE_URL")
-    return given or (DEFAULT_ADDRESS if environment.get("OPENAI_API_KEY") else None)
+def endpoint(environment: Environment) -> Endpoint | None:
+    """The deployment's own endpoint, or None when neither a key nor an address is set.
+
+    A server at an own address may need no key.
+    """
+    key, given = environment.get("OPENAI_API_KEY"), environment.get("OPENAI_BASE_URL")
+    if key is None and given is None:
+        return None
+    address = given or DEFAULT_ADDRESS
+    identity = hashlib.sha256(f"{PROVIDER} {address} {key}".encode()).hexdigest()
+    return Endpoint(PROVIDER, PROVIDER, "openai", address, identity, lambda: key or NO_KEY)
 
 
-def api_key(environment: Environment) -> str:
-    """The key, or a placeholder for a server at an own address, which may need none."""
-    return environment.get("OPENAI_API_KEY") or NO_KEY
-
-
-def call(request: ModelRequest, seconds: float) -> ModelAnswer:
-    """One attempt, within `seconds`. Raises ModelError."""
-    base_url = address(request.environment)
-    if base_url is None:
-        raise ModelAuthenticationError(
-            "There is no key for OpenAI: set OPENAI_API_KEY, or OPENAI_BASE_URL for another server."
-        )
+def call(request: ModelRequest, endpoint: Endpoint, seconds: float) -> ModelAnswer:
+    """One attempt, within `seconds`. Raises ModelError, or RefusedAddressError for an address of a tenant."""
     import openai
 
-    client = _clients.get(api_key(request.environment), base_url)
+    client = _clients.get(endpoint)
     body = openai_request.build(request)
     create = client.chat.completions.with_streaming_response.create
     # As `extra_body` it is sent as it is; the SDK's walk over typed messages takes 0.15 ms for each of them.
     document, request_id = sdk.ask(
         openai,
-        PROVIDER,
+        endpoint.provider,
         lambda: create(model=request.model, messages=[], extra_body=body, timeout=seconds),
         seconds,
     )
@@ -54,10 +52,10 @@ def load() -> None:
     import openai  # noqa: F401
 
 
-def _client(key: str, base_url: str) -> "OpenAI":
+def _client(key: str, base_url: str, http_client: "httpx2.Client | None") -> "OpenAI":
     from openai import OpenAI
 
-    return OpenAI(api_key=key, base_url=base_url, max_retries=0)
+    return OpenAI(api_key=key, base_url=base_url, max_retries=0, http_client=http_client)
 
 
 _clients: ClientCache["OpenAI"] = ClientCache(_client)

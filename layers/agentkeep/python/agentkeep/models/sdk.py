@@ -9,11 +9,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
+from agentkeep.egress import RefusedAddressError
 from agentkeep.models import failures
 
 Document = dict[str, Any]
+_MOST_BYTES: Final = 64 * 1024 * 1024
 
 
 def ask(
@@ -22,7 +24,8 @@ def ask(
     """The decoded answer and the provider's request id.
 
     `send` opens the SDK's streaming response, so that the time is bounded even when bytes trickle in.
-    Raises a ModelError for every refusal, time-out, broken connection and unreadable answer.
+    Raises a ModelError for every refusal, time-out, broken connection and unreadable answer, RefusedAddressError where
+    the client does not connect to the address.
     """
     import httpx2  # the transport of both SDKs, loaded with them
 
@@ -36,6 +39,8 @@ def ask(
     except (sdk.APITimeoutError, httpx2.TimeoutException) as error:
         raise failures.timed_out(provider, seconds) from error
     except (sdk.APIConnectionError, httpx2.HTTPError) as error:
+        if isinstance(error.__cause__, RefusedAddressError):
+            raise error.__cause__ from None
         raise failures.unreachable(provider, str(error.__cause__ or error)) from error
 
 
@@ -45,6 +50,8 @@ def _read(provider: str, chunks: Iterable[bytes], deadline: float, seconds: floa
         body += chunk
         if time.monotonic() > deadline:
             raise failures.timed_out(provider, seconds)
+        if len(body) > _MOST_BYTES:
+            raise failures.unreadable(provider, f"more than {_MOST_BYTES} bytes")
     return bytes(body)
 
 

@@ -9,8 +9,10 @@ from dataclasses import replace
 
 from agentkeep.api.render.agents import AgentParts
 from agentkeep.errors import NotFoundError
-from agentkeep.models import catalog
+from agentkeep.models import catalog, directory
+from agentkeep.models.endpoints import Endpoint
 from agentkeep.models.interface import EmbeddingInfo, ModelInfo
+from agentkeep.models.listing import known_model
 from agentkeep.store import agents as agent_store
 from agentkeep.store import blocks as block_store
 from agentkeep.store import conversations, messages
@@ -36,11 +38,12 @@ def details_of_many(agents: Sequence[Agent], include: frozenset[str]) -> list[Ag
     activities = agent_store.activities(agent.id for agent in agents)
     with_blocks = "agent.blocks" in include
     blocks = block_store.get_many(block_id for agent in agents for block_id in agent.block_ids) if with_blocks else {}
+    own = _own_providers(agents)
     sealed = agent_store.sealed_secrets(agent.id for agent in agents) if "agent.secrets" in include else {}
     return [
         AgentParts(
             agent,
-            model_of(agent),
+            model_of(agent, own),
             embedding_of(agent),
             blocks=[blocks[block_id] for block_id in agent.block_ids if block_id in blocks],
             tools=[tool for tool_id in agent.tool_ids if (tool := builtin_by_id(tool_id))],
@@ -57,9 +60,19 @@ def _readable(sealed: Mapping[str, str]) -> dict[str, str]:
     return {name: unseal(value) for name, value in sealed.items()}
 
 
-def model_of(agent: Agent) -> ModelInfo:
-    """The agent's model from what is known without asking anybody: an agent can be read while its provider is down."""
+def _own_providers(agents: Sequence[Agent]) -> dict[str, Endpoint]:
+    """The tenant's providers by name, read only if one of the agents has a model of theirs."""
+    if not any(directory.is_own(agent.model) for agent in agents):
+        return {}
+    return {endpoint.provider: endpoint for endpoint in directory.of_tenant()}
+
+
+def model_of(agent: Agent, own: Mapping[str, Endpoint]) -> ModelInfo:
+    """The agent's model from what is known without asking anybody: an agent can be read while its provider is down,
+    and after it was deleted."""
     provider, _, name = agent.model.partition("/")
+    if provider in own:
+        return known_model(own[provider], name)
     limits = catalog.limits(agent.model)
     return ModelInfo(
         handle=agent.model,
@@ -72,6 +85,7 @@ def model_of(agent: Agent) -> ModelInfo:
         max_output_tokens=limits.max_output_tokens,
         reasoning=catalog.openai_reasons(name) if provider == "openai" else provider == "anthropic",
         display_name=name,
+        provider_category="byok" if directory.is_own(agent.model) else "base",
     )
 
 

@@ -1,7 +1,7 @@
 """The entities AgentKeep keeps: agents, blocks, conversations, runs and steps, as they are stored."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
@@ -13,6 +13,8 @@ StopReason = Literal[
     "context_window_overflow_in_system_prompt",
 ]  # fmt: skip
 RunStatus = Literal["created", "running", "completed", "failed", "cancelled"]
+RESERVED_PROVIDERS: Final = frozenset({"openai", "anthropic", "demo", "letta"})
+"""Names that no tenant's provider can have: handles that begin with them are the deployment's."""
 
 
 class Block(Record):
@@ -194,3 +196,39 @@ class Step(Record):
     tool_execution_ns: int | None = None
     step_ns: int | None = None
     created_at: datetime
+
+
+class ProviderModel(Record):
+    """A model as its provider listed it. Limits are tokens, None where it states none; `created` is epoch seconds."""
+
+    id: str
+    display_name: str | None = None
+    context_window: int | None = None
+    max_output_tokens: int | None = None
+    created: float = 0
+
+
+class ProviderModels(Record):
+    """What a provider listed when it was last asked, kept beside it: a turn reads the provider, and not these."""
+
+    models: list[ProviderModel] = Field(default_factory=list)
+
+
+class Provider(Record):
+    """A model provider of a tenant's own. Its name leads the handles of its models.
+
+    `base_url` is None for the usual address of its type. `sealed_key` is for `tenancy.secrets.unseal`, None for no key.
+    `version` counts its writes from 1.
+    """
+
+    id: str
+    name: str
+    provider_type: str
+    base_url: str | None = None
+    sealed_key: str | None = None
+    last_synced: datetime | None = None
+    created_by_id: str | None = None
+    last_updated_by_id: str | None = None
+    created_at: datetime
+    updated_at: datetime
+    version: int = 1

@@ -36,6 +36,16 @@ def agent_secrets(agent_id: str) -> Key:
     return Key(partition("agent", agent_id), "secrets")
 
 
+def provider_name(name: str) -> Key:
+    """Which provider has a name: what makes names unique, and what a model's handle is resolved by."""
+    return Key(partition("provider-name", digest(name)), "state")
+
+
+def provider_models(provider_id: str) -> Key:
+    """The models that a provider listed when it was last asked."""
+    return Key(partition("provider", provider_id), "models")
+
+
 def block_version(block_id: str, version: int) -> Key:
     """One entry of a block's history."""
     return Key(partition("block", block_id), f"version#{version:012d}")

@@ -14,8 +14,9 @@ _GRANTS: Final[dict[str, frozenset[str]]] = {
     "agent_creator": frozenset({"*:read", "*:write", "*:delete", "message:send", "secret:read"}),
     "user": frozenset({"*:read", "conversation:write", "message:send", "run:write"}),
 }
-_NEVER_BY_WILDCARD: Final = frozenset({"admin", "key", "provider", "secret"})
-"""Resources that a role includes only by name; `*:*` includes them."""
+_NEVER_BY_WILDCARD: Final = frozenset({"admin", "key", "secret", "provider:write", "provider:delete"})
+"""Resources, and single permissions, that a role includes only by name; `*:*` includes them. Whoever lists models may
+see whose they are; keys and addresses of providers are an admin's to set."""
 
 
 def permits(role: str, permission: str) -> bool:
@@ -24,7 +25,8 @@ def permits(role: str, permission: str) -> bool:
     if "*:*" in grants:
         return True
     resource, _, action = permission.partition(":")
-    return permission in grants or (resource not in _NEVER_BY_WILDCARD and f"*:{action}" in grants)
+    by_wildcard = _NEVER_BY_WILDCARD.isdisjoint({resource, permission}) and f"*:{action}" in grants
+    return permission in grants or by_wildcard
 
 
 def require(permission: str, caller: Caller) -> None:

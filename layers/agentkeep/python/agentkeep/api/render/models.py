@@ -9,12 +9,12 @@ from agentkeep.models.interface import EmbeddingInfo, ModelInfo
 Json = dict[str, Any]
 
 CHUNK_SIZE: Final = 300
-_PROVIDER_TYPES: Final = frozenset({"openai", "anthropic"})
+_ENDPOINT_TYPES: Final = frozenset({"openai", "anthropic"})
 
 
 def provider_type(info: ModelInfo | EmbeddingInfo) -> str:
-    """The provider as clients know it; one of ours, such as the builtin demo, counts as the server's own."""
-    return info.provider_type if info.provider_type in _PROVIDER_TYPES else "letta"
+    """The provider's type as clients know it; the builtin demo counts as the server's own."""
+    return "letta" if info.provider_type == "demo" else info.provider_type
 
 
 def model(info: ModelInfo) -> Json:
@@ -52,7 +52,7 @@ def llm_config(info: ModelInfo, context_window: int, settings: Mapping[str, Any]
         "model_endpoint_type": info.endpoint_type,
         "model_endpoint": without_user(info.endpoint),
         "provider_name": info.provider_name,
-        "provider_category": "base",
+        "provider_category": info.provider_category,
         "model_wrapper": None,
         "context_window": context_window,
         "put_inner_thoughts_in_kwargs": False,
@@ -110,7 +110,7 @@ def embedding_config(info: EmbeddingInfo) -> Json:
 
 def _embedding(info: EmbeddingInfo) -> Json:
     return {
-        "embedding_endpoint_type": info.provider_type if info.provider_type in _PROVIDER_TYPES else "openai",
+        "embedding_endpoint_type": info.provider_type if info.provider_type in _ENDPOINT_TYPES else "openai",
         "embedding_endpoint": without_user(info.endpoint),
         "embedding_model": info.name,
         "embedding_dim": info.dimension,

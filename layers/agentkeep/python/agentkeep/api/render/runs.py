@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from agentkeep.api.render.times import moment
 from agentkeep.store.content import Usage
-from agentkeep.store.entities import Run, Step
+from agentkeep.store.entities import RESERVED_PROVIDERS, Run, Step
 
 Json = dict[str, Any]
 
@@ -97,7 +97,7 @@ def step(record: Step) -> Json:
         "run_id": record.run_id,
         "agent_id": record.agent_id,
         "provider_name": record.provider,
-        "provider_category": "base",
+        "provider_category": "base" if record.provider in (None, *RESERVED_PROVIDERS) else "byok",
         "model": record.model.partition("/")[2] if record.model and "/" in record.model else record.model,
         "model_handle": record.model,
         "model_endpoint": None,
