@@ -6,22 +6,24 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
-
-import urllib3
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from agentkeep.models import anthropic_provider, catalog, openai_provider
 from agentkeep.models.environment import Environment, current_environment
 from agentkeep.models.errors import ModelError, UnknownModelError
 from agentkeep.models.interface import EmbeddingInfo, ModelInfo
 
+if TYPE_CHECKING:
+    import urllib3
+
 REMEMBERED_SECONDS: Final = 60.0
 REMEMBERED_FAILURE_SECONDS: Final = 10.0
-_TIMEOUT: Final = urllib3.Timeout(connect=2.0, read=5.0)
+_CONNECT_SECONDS: Final = 2.0
+_READ_SECONDS: Final = 5.0
 _WINDOW_NAMES: Final = ("max_input_tokens", "context_length", "max_model_len", "context_window")
 _OUTPUT_NAMES: Final = ("max_tokens", "max_output_tokens", "max_completion_tokens")
 _logger = logging.getLogger(__name__)
-_pool = urllib3.PoolManager(num_pools=4, retries=False, timeout=_TIMEOUT)
 
 DEMO: Final = ModelInfo(
     handle="demo/memory",
@@ -192,9 +194,19 @@ class _Lists:
             self._kept.clear()
 
 
+@cache
+def _pool() -> "urllib3.PoolManager":
+    import urllib3
+
+    timeout = urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS)
+    return urllib3.PoolManager(num_pools=4, retries=False, timeout=timeout)
+
+
 def _read(provider: str, url: str, headers: dict[str, str]) -> tuple[dict[str, Any], ...] | None:
+    import urllib3  # 20 ms, which functions that list no models need not wait for
+
     try:
-        response = _pool.request("GET", url, headers=headers)
+        response = _pool().request("GET", url, headers=headers)
         document = response.json()
     except (urllib3.exceptions.HTTPError, ValueError) as error:
         _logger.warning("the model list of %s could not be read (%s)", provider, type(error).__name__)
