@@ -13,12 +13,13 @@ from agentkeep import clock, ids
 from agentkeep.errors import AgentKeepError
 from agentkeep.loop import closing, effects, lease
 from agentkeep.loop.commit import commit
+from agentkeep.loop.compaction import compacting
 from agentkeep.loop.decisions import after_answer, after_returns, storable
 from agentkeep.loop.effects import Outcome
 from agentkeep.loop.events import Event, MessageCommitted, RunFinished
 from agentkeep.loop.lease import LeaseLostError, Renewal
 from agentkeep.loop.turn import Turn
-from agentkeep.models import ModelAnswer, ModelRequest, complete
+from agentkeep.models import ContextWindowExceededError, ModelAnswer, ModelRequest, complete
 from agentkeep.store import agents as agent_store
 from agentkeep.store import runs
 from agentkeep.store.content import Message, ToolCall
@@ -84,10 +85,11 @@ def _finish_interrupted_step(turn: Turn, emit: Emit) -> StopReason | None:
 
 
 def _step(turn: Turn, deadline: float | None, emit: Emit) -> StopReason | None:
-    started = time.perf_counter_ns()
     turn.recompile()
-    answer = storable(complete(_request(turn, deadline)))
-    step = _new_step(turn, answer, time.perf_counter_ns() - started)
+    compacting.before_step(turn, _seconds(deadline), emit)
+    answer, took_ns = _answer(turn, deadline, emit)
+    turn.count(answer.usage)
+    step = _new_step(turn, answer, took_ns)
     decision = after_answer(answer, parallel=bool(turn.settings.get("parallel_tool_calls")))
     step.stop_reason = decision.stop
     before = len(turn.window)
@@ -98,14 +100,31 @@ def _step(turn: Turn, deadline: float | None, emit: Emit) -> StopReason | None:
     return _returns(turn, step, decision.calls, emit)
 
 
-def _request(turn: Turn, deadline: float | None) -> ModelRequest:
+def _answer(turn: Turn, deadline: float | None, emit: Emit) -> tuple[ModelAnswer, int]:
+    """The model's answer and the ns that the call took. A context too large for it is compacted, once."""
+    started = time.perf_counter_ns()
+    try:
+        answer = complete(_request(turn, deadline))
+    except ContextWindowExceededError as overflow:
+        compacting.after_overflow(turn, overflow, _seconds(deadline), emit)
+        started = time.perf_counter_ns()
+        answer = complete(_request(turn, deadline))
+    return storable(answer), time.perf_counter_ns() - started
+
+
+def _seconds(deadline: float | None) -> float:
+    """How long a model call may take now."""
     left = _MODEL_SECONDS if deadline is None else deadline - time.monotonic() - _RESERVED_SECONDS
+    return max(1.0, min(_MODEL_SECONDS, left))
+
+
+def _request(turn: Turn, deadline: float | None) -> ModelRequest:
     return ModelRequest(
         handle=turn.model,
         messages=turn.context,
         tools=turn.tools,
         settings=turn.settings,
-        timeout_seconds=max(1.0, min(_MODEL_SECONDS, left)),
+        timeout_seconds=_seconds(deadline),
     )
 
 
@@ -119,7 +138,7 @@ def _new_step(turn: Turn, answer: ModelAnswer, took_ns: int) -> Step:
         model=turn.model,
         provider=answer.provider,
         usage=answer.usage.model_copy(update={"step_count": 1}),
-        context_window=turn.agent.context_window,
+        context_window=turn.context_window,
         llm_request_ns=took_ns,
         step_ns=took_ns,
         created_at=clock.now(),
