@@ -50,7 +50,8 @@ class TestAfterAStep:
         ]  # fmt: skip
         asked = model.requests[-1].messages
         assert (asked[-2].tool_calls[0].id, asked[-1].tool_returns[0].tool_call_id) == ("call_1", "call_1")
-        assert asked[-3].text == "Look it up."
+        assert [message.text[:17] for message in asked[1:3]] == ["[Note from the sy", "Look it up."]
+        assert "12 messages" in asked[1].text
         run = system.call("runs", "GET", f"/v1/runs/{answer.body['messages'][0]['run_id']}/messages").body
         assert kinds(run)[-2:] == ["summary_message", "assistant_message"]
 

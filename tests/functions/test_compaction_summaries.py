@@ -4,11 +4,18 @@ from typing import Any
 
 import pytest
 
-from agentkeep.models import ContextWindowExceededError, ModelAnswer, ModelRequest, UnknownModelError
-from agentkeep.models.errors import ModelTimeoutError, ProviderUnavailableError
+from agentkeep.models import (
+    ContextWindowExceededError,
+    ModelAnswer,
+    ModelAuthenticationError,
+    ModelError,
+    ModelRequest,
+    UnknownModelError,
+)
+from agentkeep.models.errors import InsufficientCreditsError, ModelTimeoutError, ProviderUnavailableError
 from tests.doubles.models import ScriptedModel, calls, says
 from tests.doubles.system import Answer, System
-from tests.doubles.windows import PADDING, full_agent, is_for_a_summary, shown_to, window_of
+from tests.doubles.windows import PADDING, full_agent, is_for_a_summary, overflow, shown_to, window_of
 
 
 def compact(system: System, agent: str, **settings: Any) -> Answer:
@@ -152,7 +159,7 @@ def test_an_agent_that_calls_a_tool_instead_leaves_it_to_the_summarizer(system: 
 
 @pytest.mark.parametrize("failure", [ModelTimeoutError("Slow."), ProviderUnavailableError("Down.")])
 def test_without_any_summary_the_oldest_go_and_the_agent_is_told(
-    system: System, model: ScriptedModel, failure: Exception, caplog: pytest.LogCaptureFixture
+    system: System, model: ScriptedModel, failure: ModelError, caplog: pytest.LogCaptureFixture
 ) -> None:
     agent = full_agent(system, model)
     model.script = [failure] * 5
@@ -161,13 +168,29 @@ def test_without_any_summary_the_oldest_go_and_the_agent_is_told(
 
     assert answer.status == 200
     assert answer.body["num_messages_after"] < answer.body["num_messages_before"]
-    assert f"writing one failed ({failure.code})" in answer.body["summary"]  # type: ignore[attr-defined]
+    assert f"writing one failed ({failure.code})" in answer.body["summary"]
     assert "- Story 5. lorem" in answer.body["summary"]
     assert "was cut without a summary" in caplog.text
     assert len(model.requests) == 1
     model.script = [says("I see.")]
     assert system.send(agent, "Hello?").status == 200
     assert "There is no summary of these messages" in model.requests[-1].messages[1].text
+
+
+@pytest.mark.parametrize("failure", [InsufficientCreditsError("Empty."), ModelAuthenticationError("Wrong key.")])
+def test_while_the_agents_model_answers_nobody_no_message_goes(
+    system: System, model: ScriptedModel, failure: ModelError
+) -> None:
+    agent = full_agent(system, model)
+    model.script = [failure]
+
+    answer = compact(system, agent)
+
+    assert (answer.status, answer.body["error"]["message"]) == (failure.status, failure.message)
+    assert len(window_of(system, agent)) == 12
+    model.script = [overflow(), failure]
+    assert system.send(agent, "Hello?").status == failure.status
+    assert len(window_of(system, agent)) == 12
 
 
 def test_a_lost_summary_carries_the_one_before(system: System, model: ScriptedModel) -> None:

@@ -47,10 +47,16 @@ class SystemPromptTooLargeError(ModelError):
 
 @dataclass(frozen=True)
 class Plan:
-    """What goes into the summary, the earlier one first, and what stays."""
+    """What goes into the summary, the earlier one first, and what stays; the input of a running turn may do both."""
 
     gone: Sequence[Message]
     kept: Sequence[Message]
+
+    @property
+    def leaving(self) -> Sequence[Message]:
+        """The messages that will not be seen any more."""
+        staying = {message.id for message in self.kept}
+        return [message for message in _talk(self.gone) if message.id not in staying]
 
 
 def before_step(turn: Turn, seconds: float, emit: Emit) -> None:
@@ -91,8 +97,7 @@ def _is_worthwhile(turn: Turn, plan: Plan, of: int = 0) -> bool:
     """Whether the messages that may go are what makes the context too large, rather than all the rest of it."""
     fixed = _fixed_tokens(turn)
     whole = max(of, fixed + estimate_tokens(turn.window))
-    going = estimate_tokens(_talk(plan.gone)) - estimate_tokens([each for each in plan.gone if each in plan.kept])
-    return fixed < turn.context_window and going * _WORTHWHILE_SHARE >= whole
+    return fixed < turn.context_window and estimate_tokens(plan.leaving) * _WORTHWHILE_SHARE >= whole
 
 
 def _fixed_tokens(turn: Turn) -> int:
@@ -134,7 +139,7 @@ def compact(
 ) -> Message:
     """Has the summary written and commits it with the new window; `turn` then shows both. `end` releases the lease.
 
-    Raises LeaseLostError when another holder has the conversation.
+    Raises LeaseLostError when another holder has the conversation, and what `summarize` raises.
     """
     emit(CompactionStarted(turn.run.id, trigger, turn.state.window.tokens, turn.context_window))
     summary = summarize(turn, plan.gone, settings, seconds)
@@ -147,9 +152,7 @@ def compact(
 
 def _summary_message(turn: Turn, plan: Plan, summary: Summary, trigger: Trigger, system: Message) -> Message:
     searchable = any(tool.name == SEARCH_TOOL for tool in turn.tools)
-    introduction = prompts.INTRODUCTION.format(
-        count=sum(1 for each in plan.gone if each.compaction is None), search=prompts.SEARCH if searchable else ""
-    )
+    introduction = prompts.INTRODUCTION.format(count=len(plan.leaving), search=prompts.SEARCH if searchable else "")
     before = [turn.system, *turn.window, *turn.pending]
     content: list[Any] = [TextPart(text=introduction), TextPart(text=summary.text)]
     stats = CompactionStats(

@@ -13,7 +13,13 @@ from agentkeep.loop.compaction.settings import CompactionSettings
 from agentkeep.loop.compaction.transcript import last_words, summary_of, transcript
 from agentkeep.loop.turn import Turn
 from agentkeep.models import ContextWindowExceededError, ModelError, ModelRequest, UnknownModelError, catalog, complete
-from agentkeep.models.errors import InvalidAnswerError
+from agentkeep.models.errors import (
+    InsufficientCreditsError,
+    InvalidAnswerError,
+    ModelAuthenticationError,
+    ModelNotFoundError,
+    ModelPermissionError,
+)
 from agentkeep.models.tokens import ASCII_PER_TOKEN, estimate_tokens
 from agentkeep.store.content import Message, TextPart, Usage
 from agentkeep.text import clean
@@ -25,6 +31,11 @@ _SUMMARY_SHARE: Final = 5
 """A summary takes at most one part in so many of the window, whatever it was allowed in characters."""
 _TRANSCRIPT_SHARES: Final = (0.7, 0.2)
 """Of the summarizer's window: what a transcript takes at first, and once that was too much."""
+
+_NOTHING_WORKS: Final = (
+    InsufficientCreditsError, ModelAuthenticationError, ModelNotFoundError, ModelPermissionError, UnknownModelError,
+)  # fmt: skip
+"""Failures of the agent's own model, the last to be asked, after which the turn cannot go on anyway."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +56,10 @@ class NoSummaryError(InvalidAnswerError):
 
 
 def summarize(turn: Turn, gone: Sequence[Message], settings: CompactionSettings, seconds: float) -> Summary:
-    """A summary of the messages that leave the window. Never fails: at worst it says that there is none, and why."""
+    """A summary of the messages that leave the window; if nobody can write one, it says so, and why.
+
+    Raises what keeps the agent's own model from answering anything, such as a wrong key: then no message has to go.
+    """
     ends = time.monotonic() + min(seconds, _SECONDS)
     failure: AgentKeepError | None = None
     hopeless: set[str | None] = set()
@@ -61,6 +75,8 @@ def summarize(turn: Turn, gone: Sequence[Message], settings: CompactionSettings,
             failure = error
             hopeless.add(handle)
         _log.warning("A summary for %s was not written: %s.", turn.state.conversation.id, failure.code)
+    if isinstance(failure, _NOTHING_WORKS):
+        raise failure
     return _dropped(turn, gone, failure)
 
 
