@@ -71,11 +71,14 @@ conversations
   GET    /v1/conversations/{conversation_id}                           conversation:read
   PATCH  /v1/conversations/{conversation_id}                           conversation:write
   DELETE /v1/conversations/{conversation_id}                           conversation:delete
+  POST   /v1/conversations/{conversation_id}/recompile                 conversation:write
 messages
   GET    /v1/agents/{agent_id}/messages                                message:read
   POST   /v1/agents/{agent_id}/messages                                message:send        streaming
   GET    /v1/conversations/{conversation_id}/messages                  message:read
   POST   /v1/conversations/{conversation_id}/messages                  message:send        streaming
+  POST   /v1/agents/{agent_id}/summarize                               message:send        streaming
+  POST   /v1/conversations/{conversation_id}/compact                   message:send        streaming
   GET    /v1/messages                                                  message:read
   GET    /v1/messages/{message_id}                                     message:read
 runs

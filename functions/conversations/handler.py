@@ -1,4 +1,4 @@
-"""Conversations: create, read, list, change, delete."""
+"""Conversations: create, read, list, change, delete, compile their system message."""
 
 from typing import Any
 
@@ -6,7 +6,9 @@ from agentkeep.api.render.conversations import conversation
 from agentkeep.api.replies import Reply
 from agentkeep.api.requests.conversations import (
     ConversationAgent,
+    ConversationAgentBody,
     CreateConversation,
+    DryRun,
     ListConversations,
     UpdateConversation,
 )
@@ -45,6 +47,12 @@ def update_conversation(conversation_id: str) -> Json:
 def delete_conversation(conversation_id: str) -> Json:
     conversations.delete(conversation_id)
     return {"message": f"Conversation id={conversation_id} successfully deleted"}
+
+
+@app.post("/v1/conversations/<conversation_id>/recompile", permission="conversation:write")
+def recompile_conversation(conversation_id: str) -> str:
+    agent_id = app.body(ConversationAgentBody).agent_id
+    return conversations.recompile(conversation_id, agent_id, dry_run=app.query(DryRun).dry_run)
 
 
 def _shown(details: ConversationDetails) -> Json:

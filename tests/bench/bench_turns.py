@@ -159,6 +159,17 @@ def histories(bench: Bench) -> Iterator[Row]:
     )
 
 
+def compactions(bench: Bench) -> Iterator[Row]:
+    """What a compaction takes beside its model call: lease, window, summary, all in two writes."""
+    agent, taken = bench.agent(), []
+    for _ in range(TURNS // 3):
+        bench.turn(agent)
+        begin = time.perf_counter()
+        bench.client.agents.messages.compact(agent, compaction_settings={"mode": "all"})
+        taken.append((time.perf_counter() - begin) * 1000)
+    yield Row("compaction, p50", f"{statistics.median(taken):.4g} ms")
+
+
 def _fill(bench: Bench, agent: str, length: int) -> None:
     for begin in range(0, length, IN_ONE_REQUEST):
         count = min(IN_ONE_REQUEST, length - begin) - 1
@@ -251,6 +262,7 @@ def rows() -> Iterator[Row]:
         yield from latencies(bench)
         yield from throughput(bench)
         yield from histories(bench)
+        yield from compactions(bench)
         yield Row("resident memory, after all that", f"{_megabytes(bench.pid):.0f} MB")
     with started("--fast") as (bench, _):
         agent = bench.agent()

@@ -28,5 +28,6 @@ def model(monkeypatch: pytest.MonkeyPatch) -> ScriptedModel:
     """A model that answers what the test tells it to, in place of every provider."""
     scripted = ScriptedModel()
     monkeypatch.setattr("agentkeep.loop.driver.complete", scripted)
+    monkeypatch.setattr("agentkeep.loop.compaction.summarizing.complete", scripted)
     ModelServers(monkeypatch).stands_everywhere("scripted")
     return scripted

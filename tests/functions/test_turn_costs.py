@@ -75,6 +75,46 @@ def test_a_turn_with_a_memory_tool_costs_the_same_at_ten_messages_and_at_three_t
     assert short.calls == {"BatchGetItem": 2, "Query": 1, "TransactWriteItems": 4, "UpdateItem": 1}
 
 
+def _agent_with_summary(stage: Stage, length: int) -> str:
+    """An agent whose history of `length` messages is compacted but for its end."""
+    agent = _agent_with_history(stage, length)
+    with stage.system.acting():
+        end = conversations.get(agent).next_seq
+        _set_window(agent, [Segment(conversation=agent, first=end - 20)], end)
+    stage.model.think = lambda request: says("A summary of all that.")
+    settings = {"compaction_settings": {"mode": "all"}}
+    answer = stage.system.call("messages", "POST", f"/v1/agents/{agent}/summarize", settings)
+    assert (answer.body["num_messages_before"], answer.body["num_messages_after"]) == (21, 2)
+    stage.model.think = stage.scene.think
+    return agent
+
+
+def test_a_turn_behind_a_summary_costs_the_same_at_a_hundred_messages_and_at_ten_thousand(stage: Stage) -> None:
+    short, long = (_counted(stage, _agent_with_summary(stage, length), "Hello.") for length in (100, 10_000))
+
+    assert short == long
+    assert short.calls == {"BatchGetItem": 2, "Query": 1, "TransactWriteItems": 2, "UpdateItem": 1}
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_a_turn_behind_a_summary_costs_the_same_at_a_hundred_thousand_messages(stage: Stage) -> None:
+    short, long = (_counted(stage, _agent_with_summary(stage, length), "Hello.") for length in (100, 100_000))
+
+    assert short == long
+
+
+def test_a_compaction_costs_four_calls_beside_the_lease(stage: Stage) -> None:
+    """Agent and conversation are read, then the window; all of it is written at once."""
+    agent = _agent_with_summary(stage, 100)
+    stage.send(agent, "warm")
+    stage.system.engine.counters.reset()
+
+    assert stage.system.call("messages", "POST", f"/v1/agents/{agent}/summarize", {}).status == 200
+
+    assert stage.system.engine.counters.counts.calls == {"BatchGetItem": 2, "Query": 1, "TransactWriteItems": 2}
+
+
 def test_every_item_that_a_text_turn_reads_is_needed(stage: Stage) -> None:
     """Agent, conversation; system message, block; the two messages of the window."""
     agent = _agent_with_history(stage, 10)

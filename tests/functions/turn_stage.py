@@ -79,6 +79,7 @@ def opened(system: System, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setenv("AGENTKEEP_HEARTBEAT_AFTER_SECONDS", "60")
     model = Thinker(scene.think)
     monkeypatch.setattr("agentkeep.loop.driver.complete", model)
+    monkeypatch.setattr("agentkeep.loop.compaction.summarizing.complete", model)
     threads = set(threading.enumerate())
     yield Stage(system, model, scene, monkeypatch)
     system.engine.faults = None

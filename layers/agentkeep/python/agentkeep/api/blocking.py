@@ -23,8 +23,13 @@ def blocking(work: Work, show: Show, timing: Timing | None = None) -> StreamedRe
     Raises what a turn fails with within `timing.head_after`. One that fails later is a 200 with the messages so far and
     `error`; so is one that is still running after `timing.end_after`.
     """
+    return held(work, Outcome(show), timing)
+
+
+def held(work: Work, outcome: Outcome, timing: Timing | None = None) -> StreamedResponse:
+    """Answers with the body of `outcome` once it is over, in the way of `blocking`."""
     timing = timing or Timing()
-    worker, outcome = Worker(work), Outcome(show)
+    worker = Worker(work)
     while not outcome.over and (event := worker.next(by=timing.head_after)):
         outcome.add(event)
     if not outcome.over:

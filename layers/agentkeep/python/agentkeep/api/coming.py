@@ -15,7 +15,6 @@ agents
   GET    /v1/agents/{agent_id}/export                                       agent:read
   POST   /v1/agents/{agent_id}/export                                       agent:read
   POST   /v1/agents/{agent_id}/generate                                     message:send
-  POST   /v1/agents/{agent_id}/summarize                                    message:send
   GET    /v1/agents/{agent_id}/groups                                       agent:read
   GET    /v1/agents/{agent_id}/core-memory/variables                        agent:read
   PATCH  /v1/agents/{agent_id}/tools/approval/{tool_name}                   agent:write
@@ -67,8 +66,6 @@ conversations
   POST   /v1/conversations/{conversation_id}/fork                           conversation:write
   POST   /v1/conversations/{conversation_id}/stream                         message:read
   POST   /v1/conversations/{conversation_id}/cancel                         run:write
-  POST   /v1/conversations/{conversation_id}/recompile                      conversation:write
-  POST   /v1/conversations/{conversation_id}/compact                        message:send
 messages
   POST   /v1/agents/messages/search                                         message:read
   PATCH  /v1/agents/{agent_id}/messages/{message_id}                        message:send

@@ -7,12 +7,12 @@ from agentkeep.api.errors import error_fields
 from agentkeep.api.render import frames
 from agentkeep.api.stream import Ended
 from agentkeep.errors import AgentKeepError
-from agentkeep.loop.events import Event, MessageCommitted, RunFinished, RunStarted
+from agentkeep.loop.events import CompactionStarted, Event, MessageCommitted, RunFinished, RunStarted
 from agentkeep.store.content import Message, Usage
 from agentkeep.store.entities import StopReason
 
 Json = dict[str, Any]
-Show = Callable[[Message], Sequence[Json]]
+Show = Callable[[Message | CompactionStarted], Sequence[Json]]
 """How a committed message is shown to this caller: `render.messages.MessageView.show` with the request's options."""
 
 
@@ -35,6 +35,10 @@ class UnfinishedTurnError(RuntimeError):
     """The driver returned without saying how the run ended. A mistake in our code."""
 
 
+def _is_news(message: Message) -> bool:
+    return message.role in ("assistant", "tool") or message.compaction is not None
+
+
 class Outcome:
     """A turn as it stands: its run, what it said, and once it is over, why it ended."""
 
@@ -51,8 +55,8 @@ class Outcome:
         """Takes in what happened and gives what is to be shown of it. Input of the caller is not shown to it again."""
         if isinstance(event, RunStarted):
             self.run_id = event.run_id
-        elif isinstance(event, MessageCommitted) and event.message.role in ("assistant", "tool"):
-            shown = self._show(event.message)
+        elif isinstance(event, CompactionStarted) or (isinstance(event, MessageCommitted) and _is_news(event.message)):
+            shown = self._show(event if isinstance(event, CompactionStarted) else event.message)
             self.messages.extend(shown)
             return shown
         elif isinstance(event, RunFinished):

@@ -77,6 +77,8 @@ def _after(turn: Turn, placed: Sequence[Message], step: Step, stop: StopReason |
     state = replace(turn.state, next_seq=turn.state.next_seq + len(placed), last_message_at=now)
     if stop:
         state = replace(state, last_run_completion=now)
+    if stop and turn.agent.message_buffer_autoclear:
+        state = replace(state, window=state.window.emptied(state.conversation.id, state.next_seq))
     return replace(turn, state=state, run=run)
 
 

@@ -13,6 +13,7 @@ from agentkeep import clock, ids
 from agentkeep.errors import AgentKeepError
 from agentkeep.loop import closing, effects, lease, reports
 from agentkeep.loop.commit import commit
+from agentkeep.loop.compaction import compacting
 from agentkeep.loop.decisions import AfterAnswer, after_answer, after_returns, storable
 from agentkeep.loop.effects import Outcome
 from agentkeep.loop.events import Event, MessageCommitted, RunFinished
@@ -21,7 +22,7 @@ from agentkeep.loop.rules.enforcing import called, with_prefilled
 from agentkeep.loop.rules.solver import Solver
 from agentkeep.loop.rules.turn_rules import offered, rules_of, unheeded
 from agentkeep.loop.turn import Turn
-from agentkeep.models import ModelAnswer, ModelRequest, complete
+from agentkeep.models import ContextWindowExceededError, ModelAnswer, ModelRequest, complete
 from agentkeep.store import agents as agent_store
 from agentkeep.store import runs
 from agentkeep.store.content import Message, TextPart, ToolCall, ToolReturn
@@ -90,8 +91,10 @@ def _finish_interrupted_step(turn: Turn, emit: Emit) -> StopReason | None:
 
 def _step(turn: Turn, deadline: float | None, emit: Emit) -> StopReason | None:
     turn.recompile()
+    compacting.before_step(turn, _seconds(deadline), emit)
     rules = rules_of(turn)
-    answer = _ask(turn, rules, deadline)
+    answer = _answer(turn, rules, deadline, emit)
+    turn.count(answer.usage)
     step = _new_step(turn, answer)
     decision = _decide(turn, rules, answer)
     step.stop_reason = decision.stop
@@ -100,6 +103,15 @@ def _step(turn: Turn, deadline: float | None, emit: Emit) -> StopReason | None:
     step = commit(turn, step, said, (), "answer", decision.stop)
     _emit(turn, before, emit)
     return _returns(turn, step, decision.calls, emit) if decision.calls else decision.stop
+
+
+def _answer(turn: Turn, rules: Solver, deadline: float | None, emit: Emit) -> ModelAnswer:
+    """The model's answer. A context too large for it is compacted, once."""
+    try:
+        return _ask(turn, rules, deadline)
+    except ContextWindowExceededError as overflow:
+        compacting.after_overflow(turn, overflow, _seconds(deadline), emit)
+        return _ask(turn, rules, deadline)
 
 
 def _ask(turn: Turn, rules: Solver, deadline: float | None) -> ModelAnswer:
@@ -121,15 +133,20 @@ def _decide(turn: Turn, rules: Solver, answer: ModelAnswer) -> AfterAnswer:
     return replace(decision, calls=with_prefilled(decision.calls, rules, turn.tools)) if rules.orders else decision
 
 
-def _request(turn: Turn, rules: Solver, deadline: float | None) -> ModelRequest:
+def _seconds(deadline: float | None) -> float:
+    """How long a model call may take now."""
     left = _MODEL_SECONDS if deadline is None else deadline - time.monotonic() - _RESERVED_SECONDS
+    return max(1.0, min(_MODEL_SECONDS, left))
+
+
+def _request(turn: Turn, rules: Solver, deadline: float | None) -> ModelRequest:
     return ModelRequest(
         handle=turn.model,
         messages=turn.context,
         tools=offered(turn, rules),
         settings={**turn.settings, "parallel_tool_calls": False} if rules.orders else turn.settings,
         tool_choice=rules.choice,
-        timeout_seconds=max(1.0, min(_MODEL_SECONDS, left)),
+        timeout_seconds=_seconds(deadline),
     )
 
 
@@ -144,7 +161,7 @@ def _new_step(turn: Turn, answer: ModelAnswer) -> Step:
         model=turn.model,
         provider=turn.model.partition("/")[0],
         usage=answer.usage.model_copy(update={"step_count": 1}),
-        context_window=turn.agent.context_window,
+        context_window=turn.context_window,
         llm_request_ns=took_ns,
         step_ns=took_ns,
         created_at=clock.now(),

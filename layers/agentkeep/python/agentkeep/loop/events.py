@@ -22,6 +22,19 @@ class MessageCommitted:
 
 
 @dataclass(frozen=True)
+class CompactionStarted:
+    """Older messages are about to be summarized, which takes as long as a model call. Sizes in tokens.
+
+    `tokens`: the newest prompt as its provider counted it. `trigger` as in CompactionStats.
+    """
+
+    run_id: str
+    trigger: str
+    tokens: int | None
+    context_window: int
+
+
+@dataclass(frozen=True)
 class RunFinished:
     """The run ended. `run` holds its stop reason and usage, `error` why it failed, if it did."""
 
@@ -29,4 +42,13 @@ class RunFinished:
     error: AgentKeepError | None = None
 
 
-Event = RunStarted | MessageCommitted | RunFinished
+@dataclass(frozen=True)
+class WindowCompacted:
+    """A compaction that was asked for is over. Counts are messages in the window, the system message among them."""
+
+    summary: str
+    messages_before: int
+    messages_after: int
+
+
+Event = RunStarted | MessageCommitted | CompactionStarted | WindowCompacted | RunFinished

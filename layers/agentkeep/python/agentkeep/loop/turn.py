@@ -7,13 +7,14 @@ from datetime import datetime
 from agentkeep import clock, ids
 from agentkeep.loop.request import Input
 from agentkeep.memory.render import Facts, compile_system, fingerprint
+from agentkeep.models import catalog, estimate_tokens
 from agentkeep.store import blocks as block_store
 from agentkeep.store import database, keys
 from agentkeep.store import messages as message_store
 from agentkeep.store.bodies import unpack
-from agentkeep.store.content import Message, TextPart, ToolSchema
+from agentkeep.store.content import Message, TextPart, ToolSchema, Usage
 from agentkeep.store.conversations import State
-from agentkeep.store.entities import Agent, Block, Run
+from agentkeep.store.entities import Agent, Block, Run, Window
 from agentkeep.tools.registry import builtin_by_id, schema
 
 
@@ -54,9 +55,21 @@ class Turn:
         return settings
 
     @property
+    def context_window(self) -> int:
+        """The window in tokens: the conversation's, else the agent's, whichever model is called; else the model's."""
+        given = self.state.conversation.context_window or self.agent.context_window
+        return given or catalog.limits(self.model).context_window
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the model is to answer what the window ends with: this run's input has entered it."""
+        return self.run.first_seq is not None and not self.pending
+
+    @property
     def committed(self) -> Sequence[Message]:
-        """What this run has put into the history so far."""
-        return [message for message in self.window if message.run_id == self.run.id]
+        """What of this run is in the window, in its order in the history."""
+        own = (message for message in self.window if message.run_id == self.run.id)
+        return sorted(own, key=lambda message: message.seq)
 
     @property
     def context(self) -> Sequence[Message]:
@@ -67,13 +80,31 @@ class Turn:
 
     def recompile(self) -> None:
         """Renders the system message anew if what it was rendered from has changed; otherwise leaves every byte."""
-        print_now = fingerprint(self.agent, self.blocks)
+        print_now = self.print_now
         window = self.state.window
         if print_now == window.compiled_from:
             return
-        self.system = compiled(self.agent, self.blocks, self.state, self.system, clock.now())
-        self.state = replace(self.state, window=window.model_copy(update={"compiled_from": print_now}))
-        self.recompiled = True
+        system = compiled(self.agent, self.blocks, self.state, self.system, clock.now())
+        self.state = replace(self.state, window=recompiled(window, print_now, self.system, system))
+        self.system, self.recompiled = system, True
+
+    @property
+    def print_now(self) -> str:
+        """The fingerprint of what a system message rendered now is made from."""
+        return fingerprint(self.agent, self.blocks)
+
+    def count(self, usage: Usage) -> None:
+        """Notes how large the prompt was that the model has answered. One with a system prompt of its own says little.
+
+        It is kept by the commit of the answer.
+        """
+        if self.run.request.get("override_system"):
+            return
+        counted = {
+            "tokens": usage.prompt_tokens or estimate_tokens(self.context),
+            "counted_to": self.state.next_seq + len(self.pending),
+        }
+        self.state = replace(self.state, window=self.state.window.model_copy(update=counted))
 
     def place(self, messages: Sequence[Message]) -> list[Message]:
         """The messages with the next sequence numbers of the conversation."""
@@ -85,6 +116,13 @@ def tool_schemas(agent: Agent) -> list[ToolSchema]:
     """The agent's tools as a model sees them; those that cannot run yet are not offered."""
     found = (builtin_by_id(tool_id) for tool_id in agent.tool_ids)
     return [schema(tool) for tool in found if tool is not None and tool.available]
+
+
+def recompiled(window: Window, print_now: str, before: Message, after: Message) -> Window:
+    """The window with another system message; the known size of its prompt changes with it, as estimated."""
+    grown = estimate_tokens([after]) - estimate_tokens([before])
+    tokens = None if window.tokens is None else max(window.tokens + grown, 0)
+    return window.model_copy(update={"compiled_from": print_now, "tokens": tokens})
 
 
 def compiled(agent: Agent, blocks: Sequence[Block], state: State, system: Message, at: datetime) -> Message:
@@ -102,7 +140,9 @@ def load(agent: Agent, state: State, run: Run) -> Turn:
     places = block_store.places(agent.block_ids)
     found = database.batch_get([system, *places.values()])
     blocks = list(block_store.among(found, places).values())
-    window = message_store.window(state.window.segments)
+    if agent.message_buffer_autoclear and run.first_seq is None:
+        state = replace(state, window=state.window.emptied(state.conversation.id, state.next_seq))
+    window = message_store.window(state.window)
     pending = _pending(agent, run) if run.first_seq is None else []
     turn = Turn(agent, state, run, blocks, unpack(found[system], Message), window, pending)
     turn.recompile()

@@ -1,6 +1,6 @@
 """The door to the loop: a message in, events out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from agentkeep.errors import NotFoundError
 from agentkeep.loop import closing, driver, lease
@@ -9,7 +9,8 @@ from agentkeep.loop.events import Event, MessageCommitted, RunStarted
 from agentkeep.loop.following import Told, follow
 from agentkeep.loop.request import TurnRequest
 from agentkeep.loop.turn import Turn, load
-from agentkeep.store import runs
+from agentkeep.store import messages, runs
+from agentkeep.store.content import Message
 from agentkeep.store.database import StoreUnavailableError
 from agentkeep.store.entities import Run
 from agentkeep.unforeseen import log_unforeseen
@@ -35,9 +36,17 @@ def run(request: TurnRequest, emit: Callable[[Event], None]) -> None:
 
 def _drive(held: Held, deadline: float | None, emit: Callable[[Event], None]) -> None:
     turn = _load(held)
-    for message in turn.committed:
+    for message in _said_so_far(turn):
         emit(MessageCommitted(message))
     driver.drive(turn, deadline, emit)
+
+
+def _said_so_far(turn: Turn) -> Iterable[Message]:
+    """What the run has committed; read from the history if the run's own compaction may have cut the window."""
+    first = turn.run.first_seq
+    if first is None or (turn.state.window.summary or 0) < first:
+        return turn.committed
+    return messages.between(turn.run.conversation, first, turn.run.last_seq)
 
 
 def _load(held: Held) -> Turn:

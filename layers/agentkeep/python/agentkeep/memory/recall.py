@@ -50,8 +50,8 @@ class Hit:
 def matches(messages: Sequence[Message], query: ConversationQuery) -> list[Hit]:
     """The best hits among `messages`, which come oldest first.
 
-    System messages are never hits, nor is what a search itself left in the history (its calls and its returns), which
-    would only repeat earlier findings.
+    System messages are never hits, nor are summaries of older messages, nor what a search itself left in the history
+    (its calls and its returns), which would only repeat earlier findings.
     """
     words = _words(query.text)
     hits = [hit for message in reversed(messages) if (hit := _hit(message, query, words)) is not None]
@@ -79,7 +79,9 @@ def sent_text(call: ToolCall) -> str | None:
 
 
 def _hit(message: Message, query: ConversationQuery, words: frozenset[str]) -> Hit | None:
-    if message.role == "system" or message.role not in query.roles or not _in_time(message.created_at, query):
+    if message.role == "system" or message.compaction is not None:
+        return None
+    if message.role not in query.roles or not _in_time(message.created_at, query):
         return None
     text = "" if any(call.name == SEARCH_TOOL for call in message.tool_calls) else searchable_text(message)
     if not text:

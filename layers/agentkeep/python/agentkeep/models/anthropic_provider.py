@@ -48,7 +48,7 @@ def call(request: ModelRequest, endpoint: Endpoint, seconds: float) -> ModelAnsw
 
 def load() -> None:
     """Import the SDK and what its first client and call would: some seconds that the first turn need not wait."""
-    with _client(NO_KEY, DEFAULT_ADDRESS) as client:
+    with _client(NO_KEY, DEFAULT_ADDRESS, None) as client:
         _ = client.messages.with_streaming_response
 
 

@@ -102,4 +102,4 @@ def message_ids(conversation_id: str) -> list[str]:
         state = conversations.get(conversation_id)
     except NotFoundError:
         return []
-    return [state.conversation.system_message_id, *messages.ids_in_window(state.window.segments)]
+    return [state.conversation.system_message_id, *messages.ids_in_window(state.window)]

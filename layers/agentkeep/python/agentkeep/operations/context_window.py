@@ -1,6 +1,6 @@
 """The context window from outside a turn: what it holds, resetting and choosing it, compiling the system message."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from agentkeep import clock
@@ -8,9 +8,10 @@ from agentkeep.api.render.context import ContextParts
 from agentkeep.errors import BadRequestError, ConversationBusyError
 from agentkeep.loop import lease
 from agentkeep.loop.accept import close_dead, see
-from agentkeep.loop.turn import compiled, tool_schemas
+from agentkeep.loop.turn import compiled, recompiled, tool_schemas
 from agentkeep.memory.opening import initial_messages
 from agentkeep.memory.render import Facts, core_memory, fingerprint, memory_metadata
+from agentkeep.models import estimate_tokens
 from agentkeep.operations.opening import placed
 from agentkeep.operations.revising import revise
 from agentkeep.store import blocks as block_store
@@ -19,6 +20,7 @@ from agentkeep.store.content import Message
 from agentkeep.store.conversations import State
 from agentkeep.store.database import Write
 from agentkeep.store.entities import Agent, Block, Segment, Window
+from agentkeep.store.windows import stretches
 
 MAX_SEGMENTS: Final = 100
 """Stretches of history in a window; each is one query of every turn."""
@@ -40,7 +42,7 @@ def overview(agent_id: str, conversation: str | None) -> ContextParts:
     seen = see(agent_id, conversation_id)
     blocks = list(block_store.get_many(seen.agent.block_ids).values())
     earlier = seen.state.next_seq - 1
-    window = messages.window(seen.state.window.segments)
+    window = messages.window(seen.state.window)
     return ContextParts(
         size=seen.state.conversation.context_window or seen.agent.context_window or 0,
         system=seen.agent.system,
@@ -49,7 +51,15 @@ def overview(agent_id: str, conversation: str | None) -> ContextParts:
         messages=[_current_system(seen.agent, blocks, seen.state, seen.system), *window],
         tools=tool_schemas(seen.agent),
         recall=earlier,
+        counted=_counted(seen.state, window),
     )
+
+
+def _counted(state: State, window: Sequence[Message]) -> int | None:
+    """The tokens of the newest prompt as its provider counted it, and the estimated ones of what was said since."""
+    if state.window.tokens is None:
+        return None
+    return state.window.tokens + estimate_tokens([each for each in window if each.seq >= state.window.counted_to])
 
 
 def _current_system(agent: Agent, blocks: Sequence[Block], state: State, system: Message) -> Message:
@@ -71,7 +81,7 @@ def recompile(agent_id: str, conversation_id: str, *, dry_run: bool, update_time
         if update_timestamp:
             system = compiled(seen.agent, blocks, seen.state, seen.system, clock.now())
         if not dry_run and not lease.is_held(seen.state) and system is not seen.system:
-            window = seen.state.window.model_copy(update={"compiled_from": fingerprint(seen.agent, blocks)})
+            window = recompiled(seen.state.window, fingerprint(seen.agent, blocks), seen.system, system)
             reset = conversations.reset_write(seen.state, window, seen.state.next_seq)
             database.transact([reset, messages.replace_write(system)])
         return system.text
@@ -84,7 +94,7 @@ def reset(agent_id: str, *, with_initial_messages: bool) -> None:
 
     def attempt() -> None:
         seen = see(agent_id, agent_id)
-        state = _idle(seen.state)
+        state = idle(seen.state)
         now = clock.now()
         drafts = initial_messages(seen.agent, None, now) if with_initial_messages else []
         opening = placed(drafts, seen.agent, agent_id, state.next_seq, now)
@@ -99,30 +109,17 @@ def window_writes(agent_id: str, message_ids: Sequence[str]) -> list[Write]:
 
     Raises NotFoundError for a message that is not the agent's, ConversationBusyError while a turn runs.
     """
-    state = _idle(conversations.get(agent_id))
+    state = idle(conversations.get(agent_id))
     chosen = [identifier for identifier in message_ids if identifier != state.conversation.system_message_id]
     places = [(conversation, seq) for conversation, seq in messages.locate_many(chosen, agent_id) if seq > 0]
-    segments = list(_segments(places))
+    segments = list(stretches(places))
     if len(segments) > MAX_SEGMENTS:
         raise ScatteredWindowError(len(segments))
     return _window_writes(state, [*segments, Segment(conversation=agent_id, first=state.next_seq)], [])
 
 
-def _segments(places: Sequence[tuple[str, int]]) -> Iterator[Segment]:
-    """Places in the given order, those that follow each other in one segment."""
-    segment: Segment | None = None
-    for conversation, seq in places:
-        if segment and segment.conversation == conversation and segment.last == seq - 1:
-            segment = segment.model_copy(update={"last": seq})
-            continue
-        if segment:
-            yield segment
-        segment = Segment(conversation=conversation, first=seq, last=seq)
-    if segment:
-        yield segment
-
-
-def _idle(state: State) -> State:
+def idle(state: State) -> State:
+    """The conversation with nobody running in it; a dead run is closed. Raises ConversationBusyError."""
     if lease.is_held(state):
         raise ConversationBusyError(state.run_id)
     if state.run_id:

@@ -7,6 +7,7 @@ from agentkeep import clock, ids
 from agentkeep.api.requests.conversations import CreateConversation, ListConversations, UpdateConversation
 from agentkeep.errors import BadRequestError, InvalidRequestError, NotFoundError
 from agentkeep.models import find_model
+from agentkeep.operations import context_window
 from agentkeep.operations.agent_details import message_ids
 from agentkeep.operations.opening import open_conversation
 from agentkeep.operations.revising import revise
@@ -133,6 +134,12 @@ def update(conversation_id: str, agent_id: str | None, request: UpdateConversati
 
     state = revise(attempt)
     return ConversationDetails(state, message_ids(state.conversation.id))
+
+
+def recompile(conversation_id: str, agent_id: str | None, *, dry_run: bool) -> str:
+    """The compiled system message of a conversation; stored unless `dry_run`."""
+    conversation = resolve(conversation_id, agent_id).conversation
+    return context_window.recompile(conversation.agent_id, conversation.id, dry_run=dry_run, update_timestamp=False)
 
 
 def delete(conversation_id: str) -> None:

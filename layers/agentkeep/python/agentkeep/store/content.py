@@ -81,12 +81,31 @@ class ToolReturn(Record):
 Role = Literal["system", "user", "assistant", "tool"]
 
 
+Trigger = Literal["context_window_exceeded", "post_step_context_check", "manual"]
+
+
+class CompactionStats(Record):
+    """How a context window was made smaller. Sizes in tokens and, with the system message, in messages.
+
+    `trigger` is Letta's name of the reason, or `manual`. `note` says what went wrong when no model wrote the summary.
+    """
+
+    trigger: Trigger
+    context_tokens_before: int | None = None
+    context_tokens_after: int | None = None
+    context_window: int
+    messages_count_before: int
+    messages_count_after: int
+    note: str | None = None
+
+
 class Message(Record):
     """One entry of a conversation's history.
 
     `conversation` is a `conv-...` id, or the agent's id for its default conversation. `seq` orders the conversation;
     ids and times never do. Sequence 0 is the compiled system message. A `tool` message carries `tool_returns`.
-    `provider` is the provider type (`openai`, `anthropic`, `demo`) that produced an assistant message.
+    `provider` is the provider type (`openai`, `anthropic`, `demo`) that produced an assistant message. One with
+    `compaction` stands for older messages: its first part introduces it to the model, its last part is the summary.
     """
 
     id: str
@@ -104,6 +123,7 @@ class Message(Record):
     step_id: str | None = None
     provider: str | None = None
     model: str | None = None
+    compaction: CompactionStats | None = None
     created_at: datetime
 
     @property

@@ -189,6 +189,21 @@ def lease_write(state: State, *, owner: str, until: int, run_id: str, newest: Ne
     )
 
 
+def hold_write(state: State, *, owner: str, until: int) -> Write:
+    """The write that takes the free lease without a run: its holder only changes the window."""
+    return database.update(
+        "entities",
+        keys.entity("conversation", state.conversation.id),
+        "SET fence = :next, lease_owner = :owner, lease_until = :until",
+        "fence = :fence AND lease_until = :seen AND attribute_not_exists(run_id) AND attribute_not_exists(deleted)",
+        next=state.fence + 1,
+        owner=owner,
+        until=until,
+        fence=state.fence,
+        seen=state.lease_until,
+    )
+
+
 def taken(state: State, *, owner: str, until: int, run_id: str, newest: NewestRun) -> State:
     """The conversation as `lease_write` leaves it."""
     return replace(state, fence=state.fence + 1, lease_owner=owner, lease_until=until, run_id=run_id, newest=newest)

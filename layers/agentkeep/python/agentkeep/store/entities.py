@@ -113,10 +113,21 @@ class Segment(Record):
 
 
 class Window(Record):
-    """What of the history the model sees, and the fingerprint of what its system message was compiled from."""
+    """What of the history the model sees, and the fingerprint of what its system message was compiled from.
+
+    `summary` is the sequence of the message that stands in front, for older ones: it lies in the newest segment.
+    `tokens` is the prompt of the newest model call as its provider counted it; messages from `counted_to` on are newer.
+    """
 
     segments: list[Segment] = Field(default_factory=list)
     compiled_from: str = ""
+    summary: int | None = None
+    tokens: int | None = None
+    counted_to: int = 0
+
+    def emptied(self, conversation: str, next_seq: int) -> "Window":
+        """The window without any message; the next ones will be in it."""
+        return Window(segments=[Segment(conversation=conversation, first=next_seq)], compiled_from=self.compiled_from)
 
 
 class Conversation(Record):

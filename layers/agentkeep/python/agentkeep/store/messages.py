@@ -7,18 +7,19 @@ Item shapes (messages table):
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from agentkeep.errors import NotFoundError
 from agentkeep.store import database, keys
 from agentkeep.store.bodies import INLINE_BYTES, pack, unpack
 from agentkeep.store.content import Message
 from agentkeep.store.database import Item, Write
-from agentkeep.store.entities import Segment
+from agentkeep.store.entities import Segment, Window
 from agentkeep.store.keys import Key
 from agentkeep.store.pages import PageRequest, chunks, merged, take
 
 END = 10**15
+T = TypeVar("T")
 _SHARED_BYTES: Final = 2_000_000
 """What all messages of one transaction may take of its 4 MB, in their items."""
 
@@ -70,6 +71,11 @@ def locate(message_id: str) -> tuple[str, int]:
     return pointer["conversation"], pointer["seq"]
 
 
+def exists(message_id: str) -> bool:
+    """Whether a message was written: what settles whether an unanswered commit happened."""
+    return database.get("messages", keys.message_pointer(message_id)) is not None
+
+
 def locate_many(message_ids: Iterable[str], agent_id: str) -> list[tuple[str, int]]:
     """Where the ids of an agent's messages lead, in their order. Raises NotFoundError for another agent's."""
     wanted = {keys.message_pointer(message_id): message_id for message_id in message_ids}
@@ -80,22 +86,30 @@ def locate_many(message_ids: Iterable[str], agent_id: str) -> list[tuple[str, in
     return [(found[key]["conversation"], found[key]["seq"]) for key in wanted]
 
 
-def window(segments: Sequence[Segment]) -> list[Message]:
-    """The messages of a context window, one query per segment, whatever the length of the history."""
-    return [message for segment in segments for message in between(segment.conversation, segment.first, segment.last)]
+def window(view: Window) -> list[Message]:
+    """The messages of a context window, the summary first: one query per segment, however long the history is."""
+    found = [each for segment in view.segments for each in between(segment.conversation, segment.first, segment.last)]
+    newest = view.segments[-1].conversation if view.segments else ""
+    return _summary_first(found, lambda message: (message.conversation, message.seq) == (newest, view.summary))
 
 
-def ids_in_window(segments: Sequence[Segment]) -> list[str]:
+def ids_in_window(view: Window) -> list[str]:
     """The ids of the messages of a context window, without the messages."""
-    return [identifier for segment in segments for identifier in _ids_between(segment)]
+    found = [item for segment in view.segments for item in _ids_between(segment)]
+    pk = keys.partition("messages", view.segments[-1].conversation) if view.segments else ""
+    ordered = _summary_first(found, lambda item: (item["pk"], item["sk"]) == (pk, view.summary))
+    return [item["gsi1sk"] for item in ordered]
 
 
-def _ids_between(segment: Segment) -> Iterator[str]:
+def _summary_first(found: list[T], is_summary: Callable[[T], bool]) -> list[T]:
+    return sorted(found, key=lambda each: not is_summary(each))
+
+
+def _ids_between(segment: Segment) -> Iterator[Item]:
     last = END if segment.last is None else segment.last
     if segment.first <= last:
         pk = keys.partition("messages", segment.conversation)
-        found = database.query("messages", pk, between=(segment.first, last), only=("gsi1sk",))
-        yield from (item["gsi1sk"] for item in found)
+        yield from database.query("messages", pk, between=(segment.first, last), only=("gsi1sk", "pk", "sk"))
 
 
 def between(conversation: str, first: int, last: int | None) -> Iterator[Message]:

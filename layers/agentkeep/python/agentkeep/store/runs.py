@@ -4,7 +4,7 @@ Item shapes (entities table):
 - `run#{id}` / `state`: the run. gsi1: all of the tenant (sharded), gsi2: of the agent, gsi3: of the conversation, by
   id; gsi4: those not finished yet
 - `step#{id}` / `state`: a step. gsi1: all of the tenant (sharded), gsi2: of the agent, gsi3: of its run, by id
-- `usage#{day}` / step id: the tokens of one step, never changed
+- `usage#{day}` / step id, or id of a summary: the tokens of one model call, never changed
 - `idempotency#{conversation}#{digest}` / `state`: the run a key started; expires after 24 hours
 """
 
@@ -18,7 +18,7 @@ from agentkeep import clock
 from agentkeep.errors import NotFoundError
 from agentkeep.store import database, keys
 from agentkeep.store.bodies import pack, unpack
-from agentkeep.store.content import Record
+from agentkeep.store.content import Message, Record, Usage
 from agentkeep.store.database import Item, Write
 from agentkeep.store.entities import Run, Step
 from agentkeep.store.pages import PageRequest, chunks, merged, take
@@ -111,6 +111,12 @@ def usage_write(step: Step) -> Write:
     """The immutable usage item of a step; totals are sums over them."""
     item = {"agent_id": step.agent_id, "run_id": step.run_id, "model": step.model or "", **pack(step.usage)}
     return database.put("entities", keys.usage(step.created_at.date().isoformat(), step.id), item)
+
+
+def compaction_usage_write(summary: Message, usage: Usage) -> Write:
+    """The immutable usage item of a summary's model call, which belongs to no step."""
+    item = {"agent_id": summary.agent_id, "run_id": "", "model": summary.model or "", **pack(usage)}
+    return database.put("entities", keys.usage(summary.created_at.date().isoformat(), summary.id), item)
 
 
 @dataclass(frozen=True)

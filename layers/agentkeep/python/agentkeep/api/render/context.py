@@ -18,7 +18,8 @@ class ContextParts:
     """A context window taken apart. `messages` has the system message first, as the model gets them.
 
     `system` is the agent's own instructions, `core_memory` and `metadata` what is compiled into the system message.
-    `recall` and `archival` count what lies outside: messages of the history and passages.
+    `recall` and `archival` count what lies outside: messages of the history and passages. `counted`: the tokens of the
+    whole, as the provider said.
     """
 
     size: int
@@ -29,25 +30,27 @@ class ContextParts:
     tools: Sequence[ToolSchema]
     recall: int = 0
     archival: int = 0
+    counted: int | None = None
 
 
 def context_window(parts: ContextParts) -> Json:
-    """The overview of a context window. Tokens are estimates, see `agentkeep.models.tokens`."""
+    """The overview of a context window. Tokens of its parts are estimates, see `agentkeep.models.tokens`."""
+    summaries = [message for message in parts.messages if message.compaction]
     functions = [_function(tool) for tool in parts.tools]
     tokens = {
         "num_tokens_system": estimate_tokens(parts.system),
         "num_tokens_core_memory": estimate_tokens(parts.core_memory),
         "num_tokens_external_memory_summary": estimate_tokens(parts.metadata),
-        "num_tokens_summary_memory": 0,
+        "num_tokens_summary_memory": estimate_tokens(summaries),
         "num_tokens_functions_definitions": estimate_tokens(json.dumps(functions)) if functions else 0,
-        "num_tokens_messages": estimate_tokens(parts.messages[1:]),
+        "num_tokens_messages": estimate_tokens([each for each in parts.messages[1:] if not each.compaction]),
         "num_tokens_memory_filesystem": 0,
         "num_tokens_tool_usage_rules": 0,
         "num_tokens_directories": 0,
     }
     return {
         "context_window_size_max": parts.size,
-        "context_window_size_current": sum(tokens.values()),
+        "context_window_size_current": parts.counted or sum(tokens.values()),
         "num_messages": len(parts.messages),
         "num_archival_memory": parts.archival,
         "num_recall_memory": parts.recall,
@@ -55,7 +58,7 @@ def context_window(parts: ContextParts) -> Json:
         "system_prompt": parts.system,
         "core_memory": parts.core_memory,
         "external_memory_summary": parts.metadata,
-        "summary_memory": None,
+        "summary_memory": summaries[0].text if summaries else None,
         "memory_filesystem": None,
         "tool_usage_rules": None,
         "directories": None,

@@ -7,11 +7,14 @@ Letta. A call of `send_message`, by which agents of older types talk, shows as a
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import compress, groupby
 from typing import Any, Literal
 
+from agentkeep import clock, ids
 from agentkeep.api.render.times import message_date
+from agentkeep.loop.events import CompactionStarted
 from agentkeep.store.content import (
+    CompactionStats,
     ImagePart,
     Message,
     Part,
@@ -36,6 +39,7 @@ class MessageView:
 
     `types`: only these, None for all. `tool_name` and `tool_kwarg`: the tool by which an agent of an older type talks
     and the argument that holds what it says; shown as an assistant message unless `use_assistant_message` is false.
+    `compactions`: whether summaries of older messages, and the beginning of writing one, are shown.
     """
 
     types: frozenset[MessageType] | None = None
@@ -43,12 +47,21 @@ class MessageView:
     tool_name: str = "send_message"
     tool_kwarg: str = "message"
     newest_first: bool = False
+    compactions: bool = True
 
-    def show(self, message: Message) -> list[Json]:
+    def show(self, message: Message | CompactionStarted) -> list[Json]:
         """The entries of one message, in the order of the list that they go into."""
+        if isinstance(message, CompactionStarted):
+            return self._kept([_compaction_event(message)])
         shown = [_entry(message, position, fields) for position, fields in enumerate(self._entries(message))]
-        kept = [entry for entry in shown if self.types is None or entry["message_type"] in self.types]
+        kept = self._kept(shown)
         return kept[::-1] if self.newest_first else kept
+
+    def _kept(self, shown: Sequence[Json]) -> list[Json]:
+        hidden = () if self.compactions else ("summary_message", "event_message")
+        types = (entry["message_type"] for entry in shown)
+        wanted = ((self.types is None or each in self.types) and each not in hidden for each in types)
+        return list(compress(shown, wanted))
 
     def show_all(self, messages: Iterable[Message]) -> list[Json]:
         """The entries of several messages, which are in the order of the list."""
@@ -62,6 +75,8 @@ class MessageView:
             yield from _spoken(message.content, aloud=not said)
             yield from ({"message_type": "assistant_message", "content": text} for text in said.values())
             yield from _calls([call for call in message.tool_calls if call.id not in said])
+        elif message.compaction is not None:
+            yield _summary(message, message.compaction)
         elif message.role == "user":
             yield {"message_type": "user_message", "name": message.name, "content": _content(message.content)}
         else:
@@ -102,6 +117,33 @@ def _entry(message: Message, position: int, fields: Json) -> Json:
         "run_id": message.run_id,
         **fields,
     }
+
+
+def _compaction_event(event: CompactionStarted) -> Json:
+    """The beginning of a compaction: for the caller's eyes, in no history."""
+    return {
+        "id": ids.new("message"),
+        "date": message_date(clock.now()),
+        "name": None,
+        "message_type": "event_message",
+        "otid": None,
+        "sender_id": None,
+        "step_id": None,
+        "is_err": None,
+        "seq_id": None,
+        "run_id": event.run_id,
+        "event_type": "compaction",
+        "event_data": {
+            "trigger": event.trigger,
+            "context_token_estimate": event.tokens,
+            "context_window": event.context_window,
+        },
+    }
+
+
+def _summary(message: Message, stats: CompactionStats) -> Json:
+    shown = stats.model_dump(mode="json", exclude={"note"})
+    return {"message_type": "summary_message", "summary": _text(message.content[-1:]), "compaction_stats": shown}
 
 
 def _otid(message_id: str, position: int) -> str:

@@ -32,7 +32,13 @@ from agentkeep.api.requests.fields import (
     ToolId,
 )
 from agentkeep.api.requests.messages import MessageCreate
-from agentkeep.api.requests.model_settings import EmbeddingConfig, LlmConfig, ModelSettings, Settings
+from agentkeep.api.requests.model_settings import (
+    CompactionSettings,
+    EmbeddingConfig,
+    LlmConfig,
+    ModelSettings,
+    Settings,
+)
 from agentkeep.loop.rules import kinds as rules
 from agentkeep.store.agents import AgentFilter
 from agentkeep.store.agents import Order as AgentOrder
@@ -85,7 +91,7 @@ class _AgentFields(Body):
     llm_config: LlmConfig | None = None
     embedding: Handle | None = None
     embedding_config: EmbeddingConfig | None = None
-    compaction_settings: Settings | None = None
+    compaction_settings: CompactionSettings | None = None
     response_format: Settings | None = None
     context_window_limit: ContextWindow | None = None
     max_tokens: Count | None = None

@@ -36,6 +36,18 @@ class ConversationAgent(Query):
     agent_id: AgentId | None = None
 
 
+class ConversationAgentBody(Body):
+    """A body that names the agent of a conversation."""
+
+    agent_id: AgentId | None = None
+
+
+class DryRun(Query):
+    """The query of conversations.recompile."""
+
+    dry_run: bool = False
+
+
 class ListConversations(Page):
     """The query of conversations.list."""
 

@@ -172,6 +172,7 @@ class SendMessages(Body):
             use_assistant_message=self.use_assistant_message,
             tool_name=self.assistant_message_tool_name,
             tool_kwarg=self.assistant_message_tool_kwarg,
+            compactions=self.include_compaction_messages,
         )
 
 

@@ -4,9 +4,9 @@ Letta's clients send unions of settings by provider, and providers add to theirs
 """
 
 import json
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from agentkeep.api.requests.fields import Boolean, ContextWindow, Count, Integer, Json, Number
 
@@ -48,6 +48,16 @@ class _LlmConfig(_Open):
     temperature: Number | None = None
 
 
+class _CompactionSettings(_Open):
+    mode: Literal["all", "sliding_window", "self_compact_all", "self_compact_sliding_window"] | None = None
+    model: str | None = None
+    model_settings: Json | None = None
+    prompt: str | None = None
+    prompt_acknowledgement: Boolean | None = None
+    clip_chars: Count | None = None
+    sliding_window_percentage: Annotated[Number, Field(ge=0, le=1)] | None = None
+
+
 class _EmbeddingConfig(_Open):
     handle: str | None = None
     embedding_model: str | None = None
@@ -76,6 +86,7 @@ def _fits(model: type[BaseModel]) -> AfterValidator:
 
 Settings = Annotated[Json, AfterValidator(_small)]
 ModelSettings = Annotated[Json, _fits(_ModelSettings)]
+CompactionSettings = Annotated[Json, _fits(_CompactionSettings)]
 LlmConfig = Annotated[Json, _fits(_LlmConfig)]
 EmbeddingConfig = Annotated[Json, _fits(_EmbeddingConfig)]
 """The last two are what older clients send in place of handles."""
