@@ -155,13 +155,24 @@ class TestOverflow:
     ) -> None:
         agent = full_agent(system, model, turns=1)
         system.call("agents", "PATCH", f"/v1/agents/{agent}", {"system": "rule " * WINDOW})
+        model.script = [overflow()]
 
-        refused = [system.send(agent, "Hello?").status for _ in range(2)]
+        refused = [system.send(agent, "Hello?").status for _ in range(3)]
         system.call("agents", "PATCH", f"/v1/agents/{agent}", {"system": "Be brief."})
 
-        assert (refused, model.requests) == ([400, 400], [])
+        assert (refused, len(model.requests)) == ([400, 400, 400], 1)
         assert system.send(agent, "Hello?").status == 200
-        assert len(model.requests) == 1
+        assert len(model.requests) == 2
+
+    def test_a_provider_that_takes_such_a_system_prompt_is_asked_once(
+        self, system: System, model: ScriptedModel
+    ) -> None:
+        agent = full_agent(system, model, turns=0, system="rule " * WINDOW)
+        model.script = [sized(says("Yes."), prompt=WINDOW + 1_000)]
+
+        statuses = [system.send(agent, "Hello?").status for _ in range(3)]
+
+        assert (statuses, len(model.requests)) == ([200, 400, 400], 1)
 
 
 class TestWindow:

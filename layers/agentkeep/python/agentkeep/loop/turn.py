@@ -119,9 +119,12 @@ def tool_schemas(agent: Agent) -> list[ToolSchema]:
 
 
 def recompiled(window: Window, print_now: str, before: Message, after: Message) -> Window:
-    """The window with another system message; the known size of its prompt changes with it, as estimated."""
-    grown = estimate_tokens([after]) - estimate_tokens([before])
-    tokens = None if window.tokens is None else max(window.tokens + grown, 0)
+    """The window with another system message. A shorter one makes its known size smaller, as estimated.
+
+    How much a longer one takes is for the provider to say: an estimate refuses nothing and compacts nothing.
+    """
+    shrunk = max(estimate_tokens([before]) - estimate_tokens([after]), 0)
+    tokens = None if window.tokens is None else max(window.tokens - shrunk, 0)
     return window.model_copy(update={"compiled_from": print_now, "tokens": tokens})
 
 

@@ -88,9 +88,13 @@ def after_overflow(turn: Turn, overflow: ContextWindowExceededError, seconds: fl
 
 
 def _refuse_large_system(turn: Turn) -> None:
+    """Raises SystemPromptTooLargeError; the end of the run keeps the size, so that the next one asks no model."""
     tokens = estimate_tokens(turn.context[:1])
-    if tokens >= turn.context_window:
-        raise SystemPromptTooLargeError(tokens, turn.context_window)
+    if tokens < turn.context_window:
+        return
+    window = turn.state.window.model_copy(update={"tokens": estimate_tokens(turn.context)})
+    turn.state = replace(turn.state, window=window)
+    raise SystemPromptTooLargeError(tokens, turn.context_window)
 
 
 def _is_worthwhile(turn: Turn, plan: Plan, of: int = 0) -> bool:
