@@ -24,6 +24,18 @@ Stage = Annotated[
     str | None,
     typer.Option(help="A deployed stage, reached with your AWS credentials. Without it: the data directory."),
 ]
+Region = Annotated[
+    str | None,
+    typer.Option(
+        envvar="AGENTKEEP_REGION",
+        help="Where the stage is deployed. Default: the environment's or the profile's region, else us-east-1.",
+        show_default=False,
+    ),
+]
+Port = Annotated[int, typer.Option(envvar="AGENTKEEP_PORT", min=0, max=65535, help="0 takes a free one.")]
+Host = Annotated[
+    str, typer.Option(envvar="AGENTKEEP_HOST", help="The address to serve on. Beyond loopback, keys are required.")
+]
 LogLevel = Literal["debug", "info", "warning", "error"]
 DEFAULT_DATA: Final = Path(".agentkeep")
 
@@ -33,8 +45,20 @@ def main() -> None:
     app(prog_name="agentkeep")
 
 
+def _say_version(wanted: bool) -> None:
+    from infra.commands.version import LETTA_API, VERSION
+
+    if wanted:
+        typer.echo(f"agentkeep {VERSION} (Letta API {LETTA_API})")
+        raise typer.Exit
+
+
 @app.callback()
-def agentkeep() -> None:
+def agentkeep(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
     """Agents that remember, in your own AWS account or on this machine, behind the Letta API.
 
     [bold]Start here:[/bold]  agentkeep local
@@ -45,10 +69,8 @@ def agentkeep() -> None:
 
 @app.command()
 def local(
-    port: Annotated[int, typer.Option(envvar="AGENTKEEP_PORT", min=0, max=65535, help="0 takes a free one.")] = 8283,
-    host: Annotated[
-        str, typer.Option(envvar="AGENTKEEP_HOST", help="The address to serve on. Beyond loopback, keys are required.")
-    ] = "127.0.0.1",
+    port: Port = 8283,
+    host: Host = "127.0.0.1",
     data: Data = DEFAULT_DATA,
     ephemeral: Annotated[
         bool,
@@ -57,14 +79,6 @@ def local(
     require_keys: Annotated[
         bool,
         typer.Option("--require-keys", envvar="AGENTKEEP_REQUIRE_KEYS", help="Answer nobody without an API key."),
-    ] = False,
-    allow_unsandboxed_tools: Annotated[
-        bool,
-        typer.Option(
-            "--allow-unsandboxed-tools",
-            envvar="AGENTKEEP_ALLOW_UNSANDBOXED_TOOLS",
-            help="Run tools written by agents' makers without a sandbox, with your rights on this machine.",
-        ),
     ] = False,
     allow_private_urls: Annotated[
         bool | None,
@@ -102,13 +116,13 @@ def local(
     """
     from infra.commands.local import Options, serve
 
-    flags = (ephemeral, require_keys, allow_unsandboxed_tools, allow_private_urls)
-    serve(Options(host, port, data, *flags, log_level, fast))
+    serve(Options(host, port, data, ephemeral, require_keys, allow_private_urls, log_level, fast))
 
 
 @app.command()
 def doctor(
-    port: Annotated[int, typer.Option(envvar="AGENTKEEP_PORT", help="The port that `local` would use.")] = 8283,
+    port: Port = 8283,
+    host: Host = "127.0.0.1",
     data: Data = DEFAULT_DATA,
 ) -> None:
     """Say what is missing on this machine, why it matters and what to do about it.
@@ -119,7 +133,7 @@ def doctor(
     """
     from infra.commands.doctor import examine
 
-    raise typer.Exit(examine(port, data))
+    raise typer.Exit(examine(host, port, data))
 
 
 @app.command()
@@ -128,9 +142,7 @@ def version() -> None:
 
     [bold]Example:[/bold]  agentkeep version
     """
-    from infra.commands.version import LETTA_API, VERSION
-
-    typer.echo(f"agentkeep {VERSION} (Letta API {LETTA_API})")
+    _say_version(True)
 
 
 @keys_app.callback()
@@ -153,6 +165,7 @@ def create_key(
         str, typer.Option(help="admin: everything. agent_creator: builds agents. user: talks to them.")
     ] = "admin",
     stage: Stage = None,
+    region: Region = None,
     data: Data = DEFAULT_DATA,
 ) -> None:
     """Make an API key and show it, once: only a digest of its secret is kept.
@@ -165,39 +178,41 @@ def create_key(
 
       agentkeep keys create --name chat-page --tenant acmecorp1 --role user --stage prod
     """
-    from infra.commands.keys import create
+    from infra.commands.keys import Place, create
 
-    raise typer.Exit(create(tenant, role, name, stage=stage, data=data))
+    raise typer.Exit(create(tenant, role, name, Place(stage, region, data)))
 
 
 @keys_app.command("list")
 def list_keys(
     tenant: Annotated[str | None, typer.Option(help="Only this tenant's keys.")] = None,
     stage: Stage = None,
+    region: Region = None,
     data: Data = DEFAULT_DATA,
 ) -> None:
     """List the keys: tenant, role, name, when they were made and whether they still work. Never a secret.
 
     [bold]Example:[/bold]  agentkeep keys list --tenant acmecorp1 --stage prod
     """
-    from infra.commands.keys import listing
+    from infra.commands.keys import Place, listing
 
-    raise typer.Exit(listing(tenant, stage=stage, data=data))
+    raise typer.Exit(listing(tenant, Place(stage, region, data)))
 
 
 @keys_app.command("revoke")
 def revoke_key(
     key: Annotated[str, typer.Argument(help="The key's id, as `agentkeep keys list` shows it, or the whole key.")],
     stage: Stage = None,
+    region: Region = None,
     data: Data = DEFAULT_DATA,
 ) -> None:
     """Make a key useless. It is refused at the latest when the gateway's memory of it ends, after a minute by default.
 
     [bold]Example:[/bold]  agentkeep keys revoke x7kq2m4n8p1r5t9v --stage prod
     """
-    from infra.commands.keys import revoke
+    from infra.commands.keys import Place, revoke
 
-    raise typer.Exit(revoke(key, stage=stage, data=data))
+    raise typer.Exit(revoke(key, Place(stage, region, data)))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 import importlib.util
 import os
 import shutil
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -15,11 +14,14 @@ from typing import Final
 
 import typer
 
-from infra.local.data_directory import DataDirectory
+from infra.commands.region import deployment_region
+from infra.local.data_directory import DataDirectory, StartError
 from infra.local.dynamodb.storage import DATA_FORMAT
+from infra.local.listening import PortTakenError, listen
 
 _PACKAGES: Final = ("botocore", "cryptography", "pydantic", "starlette", "uvicorn")
-_NODE: Final = 20
+_NODE: Final = 22
+_LAST_PORT: Final = 65535
 _SECONDS: Final = 10
 
 
@@ -33,9 +35,9 @@ class Finding:
     needed: bool = False
 
 
-def examine(port: int, data: Path) -> int:
+def examine(host: str, port: int, data: Path) -> int:
     """Prints a line for each finding, and the remedy below what is missing. 0 when `agentkeep local` can run."""
-    findings = [*_for_local(port, DataDirectory(data.absolute())), *_for_deploying()]
+    findings = [*_for_local(host, port, DataDirectory(data.absolute())), *_for_deploying()]
     for finding in findings:
         _print(finding)
     blocked = [finding for finding in findings if finding.needed and not finding.good]
@@ -43,20 +45,19 @@ def examine(port: int, data: Path) -> int:
     return 1 if blocked else 0
 
 
-def _for_local(port: int, directory: DataDirectory) -> Iterator[Finding]:
+def _for_local(host: str, port: int, directory: DataDirectory) -> Iterator[Finding]:
     yield _python()
     yield _packages()
-    yield _port(port, directory)
+    yield _port(host, port, directory)
     yield _data(directory)
     yield _model_keys()
-    yield _sandbox()
 
 
 def _for_deploying() -> Iterator[Finding]:
     yield _uv()
     yield _node()
-    yield _cdk()
     yield _credentials()
+    yield _region()
 
 
 def _python() -> Finding:
@@ -77,24 +78,19 @@ def _packages() -> Finding:
     return Finding(True, "Packages of the server are installed")
 
 
-def _port(port: int, directory: DataDirectory) -> Finding:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return Finding(False, f"Port {port} is taken{_by_us(port, directory)}", _other_port(port), needed=True)
+def _port(host: str, port: int, directory: DataDirectory) -> Finding:
+    other = f"The server listens there. Stop what uses it, or choose another: agentkeep local --port {_next(port)}"
+    try:
+        listen(host, port, directory).close()
+    except PortTakenError as error:
+        return Finding(False, f"Port {port} is taken by {error.holder}", other, needed=True)
+    except StartError as error:
+        return Finding(False, f"Port {port} on {host} cannot be had", str(error), needed=True)
     return Finding(True, f"Port {port} is free")
 
 
-def _by_us(port: int, directory: DataDirectory) -> str:
-    server = directory.running_server()
-    ours = server is not None and server.address.endswith(f":{port}")
-    return f" by the agentkeep that is running already (process {server.process})" if server and ours else ""
-
-
-def _other_port(port: int) -> str:
-    return f"The server listens there. Stop what uses it, or choose another: agentkeep local --port {port + 1}"
+def _next(port: int) -> int:
+    return port + 1 if port < _LAST_PORT else port - 1
 
 
 def _data(directory: DataDirectory) -> Finding:
@@ -102,33 +98,42 @@ def _data(directory: DataDirectory) -> Finding:
     if not path.exists():
         parent = next(each for each in path.parents if each.exists())
         remedy = f"Agents and their memory are kept there. Make {parent} writable, or choose another place with --data."
-        return Finding(os.access(parent, os.W_OK), f"Data directory {path} will be made", remedy, needed=True)
+        can_be_made = parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)
+        what = f"Data directory {path} {'will' if can_be_made else 'cannot'} be made"
+        return Finding(can_be_made, what, remedy, needed=True)
+    if not path.is_dir():
+        remedy = "Agents and their memory are kept in a directory. Choose another place with --data."
+        return Finding(False, f"{path} is a file, not a data directory", remedy, needed=True)
     server = directory.running_server()
-    if server is not None and _is_alive(server.process):
+    if server is not None and server.is_alive:
         in_use = f"Data directory {path} is in use by the agentkeep at {server.address} (process {server.process})"
         remedy = "One server at a time may have it. Stop that one, or choose another with --data."
         return Finding(False, in_use, remedy, needed=True)
-    if _format(directory.store) > DATA_FORMAT:
+    if not os.access(path, os.W_OK | os.X_OK):
+        remedy = "Agents and their memory are kept there. Make it writable for you, or choose another with --data."
+        return Finding(False, f"Data directory {path} cannot be written", remedy, needed=True)
+    return _store(path, directory.store)
+
+
+def _store(path: Path, store: Path) -> Finding:
+    try:
+        found = _format(store)
+    except sqlite3.Error as error:
+        remedy = "Agents and their memory are in it. Put a backup in its place, or choose another place with --data."
+        return Finding(False, f"Data file {store} cannot be used ({error})", remedy, needed=True)
+    if found > DATA_FORMAT:
         remedy = "This one cannot read it. Install the newer version again, or choose another directory with --data."
         return Finding(False, f"Data directory {path} was written by a newer AgentKeep", remedy, needed=True)
-    remedy = "Agents and their memory are kept there. Make it writable for you, or choose another with --data."
-    return Finding(os.access(path, os.W_OK | os.X_OK), f"Data directory {path} is there", remedy, needed=True)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except OSError:
-        return False
-    return True
+    return Finding(True, f"Data directory {path} is there")
 
 
 def _format(store: Path) -> int:
-    """The version of the data, 0 where there is none yet."""
+    """The version of the data, 0 where there is none yet. Raises sqlite3.Error for a file that is damaged."""
     if not store.exists():
         return 0
     with closing(sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True)) as opened:
         found: int = opened.execute("PRAGMA user_version").fetchone()[0]
+        opened.execute("SELECT count(*) FROM tables").fetchone()
         return found
 
 
@@ -142,15 +147,6 @@ def _model_keys() -> Finding:
         "Models: no provider is set up, so only demo/memory serves",
         "It shows how things work, but it is no language model. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or"
         " OPENAI_BASE_URL for a server that speaks OpenAI's API, such as Ollama.",
-    )
-
-
-def _sandbox() -> Finding:
-    return Finding(
-        shutil.which("bwrap") is not None,
-        "Sandbox for tools: bubblewrap",
-        "Tools whose source agents' makers upload will run in it; builtin tools do without."
-        " On Debian and Ubuntu: apt install bubblewrap",
     )
 
 
@@ -171,14 +167,6 @@ def _node() -> Finding:
     )
 
 
-def _cdk() -> Finding:
-    return Finding(
-        importlib.util.find_spec("aws_cdk") is not None,
-        "AWS CDK for Python",
-        "The stacks are written with it: uv sync --group dev",
-    )
-
-
 def _credentials() -> Finding:
     from botocore.exceptions import BotoCoreError
     from botocore.session import Session
@@ -193,6 +181,15 @@ def _credentials() -> Finding:
         f"AWS credentials{why}",
         "Deploying, and `agentkeep keys --stage`, act in your account with them: aws configure, or set AWS_PROFILE.",
     )
+
+
+def _region() -> Finding:
+    from botocore.exceptions import BotoCoreError
+
+    try:
+        return Finding(True, f"AWS region {deployment_region()}, where a stage is deployed and looked for")
+    except BotoCoreError as error:
+        return Finding(False, f"AWS region ({error})", "A stage has its place there: set AWS_REGION or AWS_PROFILE.")
 
 
 def _output(*command: str) -> str:

@@ -27,8 +27,8 @@ def show_address(address: str, data: Path, *, ephemeral: bool, require_keys: boo
         typer.echo("  keys    none needed: whoever can reach this address is tenant 'local'")
 
 
-def show_models(address: str, *, require_keys: bool) -> list[str]:
-    """Printed when the providers have answered, or have been given up on. The handles of the models."""
+def show_models(address: str, *, require_keys: bool) -> None:
+    """Printed when the providers have answered, or have been given up on."""
     from agentkeep.models import list_models
 
     models = list_models()
@@ -38,7 +38,6 @@ def show_models(address: str, *, require_keys: bool) -> list[str]:
     for line in first_agent(address, models[0].handle, require_keys=require_keys):
         typer.echo(f"  {line}")
     typer.echo("\nCtrl-C ends the server; what it keeps stays.")
-    return [model.handle for model in models]
 
 
 def model_lines(models: "Sequence[ModelInfo]") -> list[str]:
@@ -64,7 +63,9 @@ def _line(provider: str, models: "Sequence[ModelInfo]") -> str:
         return "demo/memory, built in"
     names = ", ".join(model.handle for model in models[:_SHOWN])
     more = f" and {len(models) - _SHOWN} more" if len(models) > _SHOWN else ""
-    return f"{names}{more}, from {models[0].endpoint} ({_variable(provider)})"
+    from agentkeep.models.address import without_user
+
+    return f"{names}{more}, from {without_user(models[0].endpoint)} ({_variable(provider)})"
 
 
 def _variable(provider: str) -> str:

@@ -7,20 +7,23 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 import typer
 
+from agentkeep import settings
+from agentkeep.errors import SettingError
 from infra.commands import greeting
 from infra.local.data_directory import DataDirectory, StartError
-from infra.local.dynamodb.errors import DataDirectoryLocked, NewerDataFormat
+from infra.local.dynamodb.errors import DataDirectoryLocked
+from infra.local.listening import listen
 from infra.local.machine import Machine, MachineSettings
 from infra.local.process import LocalProcess
 from infra.local.request import is_loopback
-from infra.local.server import listen
+from infra.local.services import NOT_OPENED
 from infra.local.weather import CALM, Weather
 
 
@@ -34,7 +37,6 @@ class Options:
     data: Path
     ephemeral: bool
     require_keys: bool
-    allow_unsandboxed_tools: bool
     allow_private_urls: bool | None
     log_level: str
     fast: bool
@@ -46,54 +48,57 @@ def serve(options: Options) -> NoReturn:
     The process ends without waiting for threads: a turn at work is closed or resumed at the next start.
     """
     _log_to_stderr(options.log_level)
+    os.umask(0o077)
     code = 0
     try:
         _serve(options)
-    except (StartError, DataDirectoryLocked, NewerDataFormat) as error:
+    except (SettingError, DataDirectoryLocked, *NOT_OPENED) as error:
         typer.echo(error, err=True)
         code = 1
     except KeyboardInterrupt:
         pass
-    sys.stdout.flush()
+    with suppress(BrokenPipeError):
+        sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
 
 
 def _serve(options: Options) -> None:
+    settings.check()
     if not is_loopback(options.host) and not options.require_keys:
         raise StartError(
             f"On {options.host} others can reach this server, so it has to ask for keys."
             " Add --require-keys, or keep to --host 127.0.0.1."
         )
-    bound = listen(options.host, options.port)
+    bound = listen(options.host, options.port, DataDirectory(options.data.absolute()))
     with _directory(options) as directory:
         process = LocalProcess(_settings(options, directory), bound)
         process.run(lambda machine: _in_background(lambda: _greet(machine, process.address, options, directory)))
 
 
 def _greet(machine: Machine, address: str, options: Options, directory: DataDirectory) -> None:
-    greeting.show_address(address, directory.path, ephemeral=options.ephemeral, require_keys=options.require_keys)
-    handles = greeting.show_models(address, require_keys=options.require_keys)
+    with suppress(BrokenPipeError):  # whoever read the greeting has seen enough
+        greeting.show_address(address, directory.path, ephemeral=options.ephemeral, require_keys=options.require_keys)
+        greeting.show_models(address, require_keys=options.require_keys)
     machine.import_functions()
-    _load_sdks(handles)
+    _load_sdks()
 
 
-def _load_sdks(handles: list[str]) -> None:
+def _load_sdks() -> None:
     """So that the first turn does not wait some seconds for the import of its provider's SDK."""
-    from agentkeep.models import warm
+    from agentkeep.models import list_models, warm
 
-    warm(handles)
+    warm([model.handle for model in list_models()])
 
 
 def _settings(options: Options, directory: DataDirectory) -> MachineSettings:
     return MachineSettings(
         directory,
         require_keys=options.require_keys,
-        allow_unsandboxed_tools=options.allow_unsandboxed_tools,
         allow_private_urls=_may_reach_private(options),
         fast=options.fast or options.ephemeral,
         strict=os.environ.get("AGENTKEEP_STRICT") == "1",
-        authorizer_cache_seconds=float(os.environ.get("AGENTKEEP_AUTHORIZER_CACHE_SECONDS") or 60),
+        authorizer_cache_seconds=settings.AUTHORIZER_CACHE_SECONDS.read(),
         cors_origins=_listed("AGENTKEEP_CORS_ORIGINS"),
         allowed_hosts=_listed("AGENTKEEP_ALLOWED_HOSTS"),
         weather=_weather(os.environ.get("AGENTKEEP_WEATHER")),
@@ -107,7 +112,11 @@ def _may_reach_private(options: Options) -> bool:
 
 def _weather(seed: str | None) -> Weather:
     """For trials: `AGENTKEEP_WEATHER=<seed>` has the tables do to the functions what AWS may do."""
-    return Weather.storm(int(seed)) if seed else CALM
+    if not seed:
+        return CALM
+    if not seed.isdecimal():
+        raise SettingError("AGENTKEEP_WEATHER", seed, "a seed of digits, such as 7")
+    return Weather.storm(int(seed))
 
 
 @contextmanager

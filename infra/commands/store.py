@@ -7,10 +7,10 @@ from pathlib import Path
 from agentkeep.tenancy.client import adopt, forget_clients
 from infra.local.aws.service import serve
 from infra.local.command_door import DoorClosedError, operations_through
-from infra.local.data_directory import DataDirectory, StartError
-from infra.local.dynamodb.errors import DataDirectoryLocked, NewerDataFormat
+from infra.local.data_directory import DataDirectory
+from infra.local.dynamodb.errors import DataDirectoryLocked
 from infra.local.environment import applied, function_environment
-from infra.local.services import new_session, services
+from infra.local.services import NOT_OPENED, new_session, services
 
 
 class StoreNotReachedError(Exception):
@@ -18,16 +18,24 @@ class StoreNotReachedError(Exception):
 
 
 @contextmanager
-def local_tables(data: Path) -> Iterator[None]:
-    """Inside, clients of the system table reach the one in `data`. Raises StoreNotReachedError."""
+def local_tables(data: Path, *, make: bool) -> Iterator[None]:
+    """Inside, clients of the system table reach the one in `data`, which `make` lets be made where there is none.
+
+    Raises StoreNotReachedError.
+    """
     directory = DataDirectory(data.absolute())
+    if not make and not directory.store.exists():
+        raise StoreNotReachedError(
+            f"There is no data in {directory.path}. `agentkeep local` and `agentkeep keys create` make it there;"
+            " --data names another directory, --stage a deployment."
+        )
     with ExitStack() as stack:
-        stack.enter_context(applied(function_environment(require_keys=True, allow_unsandboxed_tools=False)))
+        stack.enter_context(applied(function_environment(require_keys=True)))
         try:
             stack.enter_context(services(directory))
         except DataDirectoryLocked as error:
             stack.enter_context(_through_server(directory, error))
-        except (StartError, NewerDataFormat) as error:
+        except NOT_OPENED as error:
             raise StoreNotReachedError(str(error)) from error
         try:
             yield

@@ -19,6 +19,17 @@ class RunningServer:
     address: str
     token: str
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether its process runs. A note outlives a process that was killed."""
+        try:
+            os.kill(self.process, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:  # it is there, and another user's
+            pass
+        return True
+
 
 @dataclass(frozen=True)
 class DataDirectory:
@@ -47,13 +58,29 @@ class DataDirectory:
         return self.path / "secrets"
 
     def create(self) -> None:
-        """Makes the directory, for its owner only. Raises StartError where it cannot be."""
+        """Makes the directory, and closes what lies in it to others than the owner. Raises StartError."""
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             raise StartError(
                 f"The data directory {self.path} cannot be made: {error.strerror}. Choose another with --data."
             ) from error
+        try:
+            self._close_to_others()
+        except OSError as error:
+            raise StartError(
+                f"The data in {self.path} cannot be closed to other users: {error.strerror}. Make it your own, or"
+                " choose another directory with --data."
+            ) from error
+
+    def _close_to_others(self) -> None:
+        """What was made before, perhaps under another umask. SQLite gives its log the mode of its file."""
+        for path in (self.objects, self.secrets):
+            if path.is_dir():
+                path.chmod(0o700)
+        for path in (self.key, *self.path.glob(f"{self.store.name}*")):
+            if path.exists():
+                path.chmod(0o600)
 
     def note_server(self, address: str) -> RunningServer:
         """Writes down that this process serves the directory at `address`."""
@@ -68,10 +95,10 @@ class DataDirectory:
         self._note.unlink(missing_ok=True)
 
     def running_server(self) -> RunningServer | None:
-        """The server that was noted last; it may have died since."""
+        """The server that was noted last; it may have died since. None where no note can be read."""
         try:
             return RunningServer(**json.loads(self._note.read_text()))
-        except (FileNotFoundError, ValueError, TypeError):
+        except (OSError, ValueError, TypeError):
             return None
 
     @property

@@ -18,9 +18,7 @@ def table_name(name: str) -> str:
     return f"agentkeep-{STAGE}-{name}"
 
 
-def function_environment(
-    *, require_keys: bool, allow_unsandboxed_tools: bool, allow_private_urls: bool = False
-) -> dict[str, str]:
+def function_environment(*, require_keys: bool, allow_private_urls: bool = False) -> dict[str, str]:
     """The variables, with an epoch of its own for each start: by it a server knows what the one before left behind."""
     return {
         "AGENTKEEP_STAGE": STAGE,
@@ -28,7 +26,6 @@ def function_environment(
         "AGENTKEEP_BUCKET": BUCKET,
         "AGENTKEEP_KMS_KEY_ID": f"alias/agentkeep-{STAGE}",
         "AGENTKEEP_REQUIRE_KEYS": str(int(require_keys)),
-        "AGENTKEEP_ALLOW_UNSANDBOXED_TOOLS": str(int(allow_unsandboxed_tools)),
         "AGENTKEEP_ALLOW_PRIVATE_URLS": str(int(allow_private_urls)),
         "AGENTKEEP_PROCESS_EPOCH": secrets.token_hex(8),
     }

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from agentkeep.unforeseen import log_unforeseen
 from infra.local.lambda_context import LambdaContext
 from infra.local.leftovers import started_here
 
@@ -106,8 +107,9 @@ class Invocation:
                 raise FunctionFailedError(f"Threads are left behind after the invocation: {', '.join(alive)}.")
         except FunctionFailedError as error:
             self._fail(error)
-        except Exception as error:
-            self._fail(FunctionFailedError(f"{type(error).__name__}: {error}"), cause=error)
+        except Exception as error:  # the border of the invocation: whatever a handler raises, its caller is answered
+            log_unforeseen(error, f"an invocation of {self._context.function_name}")
+            self._say(FunctionFailedError(f"It raised {type(error).__name__}."))
         else:
             self._say(last)
 
@@ -127,8 +129,8 @@ class Invocation:
         for chunk in answer.body:
             self._say(chunk)
 
-    def _fail(self, error: FunctionFailedError, cause: Exception | None = None) -> None:
-        _log.error("%s failed: %s", self._context.function_name, error, exc_info=cause)
+    def _fail(self, error: FunctionFailedError) -> None:
+        _log.error("%s failed: %s", self._context.function_name, error)
         self._say(error)
 
     def _say(self, heard: Heard) -> None:

@@ -31,7 +31,6 @@ class MachineSettings:
 
     directory: DataDirectory
     require_keys: bool = False
-    allow_unsandboxed_tools: bool = False
     allow_private_urls: bool = False
     fast: bool = False
     strict: bool = False
@@ -71,13 +70,9 @@ class Machine:
 def running(settings: MachineSettings) -> Iterator[Machine]:
     """The machine, from the opened data directory to the closed one.
 
-    Raises StartError, DataDirectoryLocked or NewerDataFormat, each with a sentence for the user.
+    Raises DataDirectoryLocked or one of `services.NOT_OPENED`, each with a sentence for the user.
     """
-    variables = function_environment(
-        require_keys=settings.require_keys,
-        allow_unsandboxed_tools=settings.allow_unsandboxed_tools,
-        allow_private_urls=settings.allow_private_urls,
-    )
+    variables = function_environment(require_keys=settings.require_keys, allow_private_urls=settings.allow_private_urls)
     with (
         applied(variables),
         services(settings.directory, fast=settings.fast, weather=settings.weather) as engine,

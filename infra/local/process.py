@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from infra.local import recovery
 from infra.local.command_door import CommandDoor
+from infra.local.listening import address_of
 from infra.local.machine import Machine, MachineSettings, running
-from infra.local.server import Server, address_of
+from infra.local.server import Server
 
 
 class LocalProcess:

@@ -6,15 +6,24 @@ from typing import Final
 
 from agentkeep.tenancy import keys
 from agentkeep.tenancy.context import LOCAL_TENANT, Caller, acting_as
+from agentkeep.unforeseen import log_unforeseen
+from infra.local.dynamodb.errors import EngineClosed
 
 _log: Final = logging.getLogger(__name__)
 
 
 def start() -> threading.Thread:
     """Goes on with interrupted runs of every tenant, in the background: the server answers meanwhile."""
-    thread = threading.Thread(target=_resume_all, name="recovery", daemon=True)
+    thread = threading.Thread(target=_resume, name="recovery", daemon=True)
     thread.start()
     return thread
+
+
+def _resume() -> None:
+    try:
+        _resume_all()
+    except EngineClosed:
+        _log.info("The server stopped before all interrupted runs were gone on with.")
 
 
 def _resume_all() -> None:
@@ -25,8 +34,10 @@ def _resume_all() -> None:
         with acting_as(Caller(tenant, "agentkeep", "admin")):
             try:
                 resumed = resume_interrupted()
-            except Exception:  # the border of the thread; whoever needs the conversation next settles the run
-                _log.exception("The interrupted runs of %s could not all be gone on with.", tenant)
+            except EngineClosed:
+                raise
+            except Exception as error:  # the border of the thread; whoever needs the conversation next settles the run
+                log_unforeseen(error, f"going on with the interrupted runs of {tenant}")
                 continue
         if resumed:
             _log.warning("Went on with %d interrupted runs of %s.", resumed, tenant)

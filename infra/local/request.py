@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 from starlette.types import Scope
 
@@ -68,11 +68,12 @@ def is_binary(content_type: str | None) -> bool:
 
 
 def host_of(header: str | None) -> str:
-    """The host name of a Host header or of an origin, in lower case, without port and brackets."""
-    authority = (header or "").lower().rpartition("//")[2]
-    if authority.startswith("["):
-        return authority[1:].partition("]")[0]
-    return authority.partition(":")[0]
+    """The host name of a Host header or of an origin, in lower case, without port and brackets; "" for nonsense."""
+    text = header or ""
+    try:
+        return urlsplit(text if "//" in text else f"//{text}").hostname or ""
+    except ValueError:
+        return ""
 
 
 def is_loopback(host: str) -> bool:
@@ -80,9 +81,10 @@ def is_loopback(host: str) -> bool:
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
-        return ipaddress.ip_address(host).is_loopback
+        address = ipaddress.ip_address(host)
     except ValueError:
         return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
 
 
 def _split(path: str) -> tuple[str, str]:

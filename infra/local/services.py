@@ -9,12 +9,13 @@ from botocore.session import Session
 
 from agentkeep.tenancy.client import Scope, adopt, forget_clients
 from agentkeep.tenancy.context import current_tenant
-from infra.local.aws.kms import Keys
+from infra.local.aws.kms import DamagedKeyError, Keys
 from infra.local.aws.s3 import Objects
 from infra.local.aws.secretsmanager import Secrets
 from infra.local.aws.service import serve
-from infra.local.data_directory import DataDirectory
+from infra.local.data_directory import DataDirectory, StartError
 from infra.local.dynamodb.engine import Engine, create_tables
+from infra.local.dynamodb.errors import NewerDataFormat, UnreadableData
 from infra.local.dynamodb.hook import install
 from infra.local.environment import table_name
 from infra.local.weather import CALM, Weather
@@ -28,12 +29,15 @@ _OWN_SETTINGS: Final = {
 }
 """In place of the user's AWS configuration: nothing is sent to AWS, and a broken profile must not stop the server."""
 
+NOT_OPENED: Final = (StartError, NewerDataFormat, UnreadableData, DamagedKeyError)
+"""Why a data directory cannot be opened, each with a sentence for the user; one that is in use is another matter."""
+
 
 @contextmanager
 def services(directory: DataDirectory, *, fast: bool = False, weather: Weather = CALM) -> Iterator[Engine]:
     """Opens the data directory and leads all clients of the library to it, until the end of the block.
 
-    Raises StartError, DataDirectoryLocked while another process has it open, NewerDataFormat.
+    Raises one of NOT_OPENED, or DataDirectoryLocked while another process has it open.
     """
     directory.create()
     with Engine(directory.store, fast=fast) as engine:

@@ -40,9 +40,9 @@ def reading(secret_arn: str) -> iam.PolicyStatement:
 
 
 def own_objects(bucket: s3.IBucket) -> iam.PolicyStatement:
-    """Objects under the tenant's own prefix. They are never listed."""
+    """Objects under the tenant's own prefix. They are never listed, and none is deleted."""
     return iam.PolicyStatement(
-        actions=["s3:GetObject", "s3:PutObject", "s3:DeleteObject"],
+        actions=["s3:GetObject", "s3:PutObject"],
         resources=[bucket.arn_for_objects(f"{TENANT}/*")],
     )
 

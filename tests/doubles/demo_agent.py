@@ -69,3 +69,14 @@ class DemoAgent:
         names = tuple(tool.name for tool in self.tools)
         context = ToolContext(self.workspace, search=lambda query: [], now=AT, tool_names=names)
         self.history.append(message("tool", tool_returns=[run_builtin(call, context) for call in calls]))
+
+
+PERSONA = block("persona", "I am Mnemo, a helper.")
+HUMAN = block("human", "Unknown so far.", "Facts about the user: name, role, preferences.")
+PROJECT = block("project_state", "(empty)", "State of the project: milestones, blockers, decisions.")
+LESSONS = block("lessons", "", "Mistakes to never repeat.")
+
+
+def new_mnemo(parallel: bool = False, recompiles: bool = True) -> DemoAgent:
+    """An agent with blocks of every kind that the model tells apart."""
+    return DemoAgent(PERSONA, HUMAN, PROJECT, LESSONS, parallel=parallel, recompiles=recompiles)

@@ -122,7 +122,7 @@ def _read(body: bytes) -> Any:
 @contextmanager
 def running(directory: Path, engine: Engine | None = None) -> Iterator[System]:
     """A system on an engine, an empty one in memory unless given; `directory` is for its objects and keys."""
-    variables = function_environment(require_keys=True, allow_unsandboxed_tools=False)
+    variables = function_environment(require_keys=True)
     hidden = {name: os.environ.pop(name) for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY") if name in os.environ}
     with applied(variables), engine or Engine.in_memory() as opened:
         create_tables(opened, table_name)

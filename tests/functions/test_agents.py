@@ -143,6 +143,35 @@ def test_a_change_leaves_alone_what_it_does_not_name(system: System) -> None:
     assert read(system, made["id"], "agent.tags")["tags"] == ["u"]
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"embedding": "openai/text-embedding-3-large"},
+        {"embedding_config": {"handle": "openai/text-embedding-3-large"}},
+        {"embedding_config": {"embedding_endpoint_type": "openai", "embedding_model": "text-embedding-3-large"}},
+    ],
+)
+def test_an_embedding_model_is_shown_with_its_dimension_without_asking_its_provider(
+    system: System, given: dict[str, Any]
+) -> None:
+    made, bare = system.new_agent(**given), system.new_agent()
+    changed = change(system, bare["id"], **given)
+
+    assert (bare["embedding"], bare["embedding_config"]) == (None, None)
+    for shown in (made, changed, read(system, made["id"]), system.call("agents", "GET", "/v1/agents").body[0]):
+        config = STATE.validate_python(shown).embedding_config
+        assert config is not None
+        assert (shown["embedding"], config.handle) == ("openai/text-embedding-3-large",) * 2
+        assert (config.embedding_model, config.embedding_dim) == ("text-embedding-3-large", 3072)
+        assert (config.embedding_endpoint_type, config.embedding_chunk_size) == ("openai", 300)
+
+
+def test_an_embedding_model_of_unknown_dimension_has_no_config(system: System) -> None:
+    made = system.new_agent(embedding="openai/mystery")
+
+    assert (made["embedding"], made["embedding_config"]) == ("openai/mystery", None)
+
+
 def test_an_empty_list_empties_and_null_changes_nothing(system: System) -> None:
     made = system.new_agent(tags=["t"], memory_blocks=[{"label": "human", "value": "x"}])
 

@@ -20,7 +20,7 @@ ARN = "arn:aws:execute-api:eu-west-1:123456789012:abc123/prod/GET/v1/agents/agen
 
 @pytest.fixture(autouse=True)
 def store(tmp_path: Path) -> Iterator[None]:
-    variables = function_environment(require_keys=True, allow_unsandboxed_tools=False)
+    variables = function_environment(require_keys=True)
     with applied(variables), services(DataDirectory(tmp_path / "data"), fast=True):
         yield
 

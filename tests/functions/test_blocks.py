@@ -153,7 +153,8 @@ def test_one_agent_never_has_two_blocks_with_one_label(system: System) -> None:
     kept = [(block["label"], block["value"]) for block in on(system, agent["id"]).body]
     assert kept == [("notes", ""), ("human", "")]
     assert on(system, agent["id"], "/notes", "PATCH", {"label": "log"}).status == 200
-    assert on(system, agent["id"], "/notes").status == 404
+    renamed = on(system, agent["id"], "/notes")
+    assert (renamed.status, renamed.body["detail"]) == (404, f"Block of {agent['id']} not found with label='notes'")
     undone = system.call("blocks", "POST", f"/v1/blocks/{third['id']}/undo", {}).body
     assert undone["label"] == "notes"
 
@@ -211,7 +212,8 @@ def test_undoing_what_was_never_written_is_refused(system: System) -> None:
     path = f"/v1/blocks/{made['id']}/undo"
 
     assert system.call("blocks", "POST", path, {}).status == 400
-    assert system.call("blocks", "POST", path, {"version": 2}).status == 404
+    unknown = system.call("blocks", "POST", path, {"version": 2})
+    assert (unknown.status, unknown.body["detail"]) == (404, f"Version of {made['id']} not found with number='2'")
     assert system.call("blocks", "POST", path, {"version": 0}).status == 422
     assert len(system.call("blocks", "GET", f"/v1/blocks/{made['id']}/history").body) == 1
 

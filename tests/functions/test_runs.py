@@ -9,6 +9,7 @@ from letta_client.types.runs import UsageRetrieveResponse
 from letta_client.types.steps import MetricRetrieveResponse
 from pydantic import TypeAdapter
 
+from agentkeep import ids
 from agentkeep.models.errors import ModelBadRequestError
 from tests.doubles.models import ScriptedModel, calls, says
 from tests.doubles.system import Answer, System
@@ -125,7 +126,7 @@ def test_feedback_is_kept_filtered_by_and_taken_away(system: System, model: Scri
     taken = feedback(system, newest["id"], feedback=None).body
     assert (taken["feedback"], taken["tags"]) == (None, ["checked"])
     assert feedback(system, newest["id"], feedback="splendid").status == 422
-    assert feedback(system, newest["id"][:-1] + "0", feedback="positive").status == 404
+    assert feedback(system, ids.new("step"), feedback="positive").status == 404
 
 
 def test_feedback_given_at_the_same_time_loses_no_tag(system: System, model: ScriptedModel) -> None:

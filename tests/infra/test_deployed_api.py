@@ -50,8 +50,16 @@ def test_gateways_own_log_group_is_there_before_the_stage_and_ends(synthesis: Sy
     ((_, stage),) = synthesis.api.of_type("AWS::ApiGateway::Stage").items()
     (group,) = (name for name in stage["DependsOn"] if name in synthesis.api.of_type("AWS::Logs::LogGroup"))
 
-    name = synthesis.api.resources[group]["Properties"]["LogGroupName"]["Fn::Join"][1]
+    properties = synthesis.api.resources[group]["Properties"]
+    name = properties["LogGroupName"]["Fn::Join"][1]
     assert (name[0], name[-1]) == ("API-Gateway-Execution-Logs_", "/dev")
+    assert properties["RetentionInDays"] == 30
+
+
+def test_every_log_group_ends_when_the_settings_say(synthesise_with: SynthesiseWith) -> None:
+    groups = synthesise_with(log_retention_days="7").api.of_type("AWS::Logs::LogGroup").values()
+
+    assert {group["Properties"].get("RetentionInDays") for group in groups} == {7}
 
 
 def test_authorizer_is_asked_once_a_minute_for_each_key(synthesis: Synthesis) -> None:

@@ -145,7 +145,7 @@ def test_data_role_reaches_only_objects_below_the_tenants_prefix(synthesis: Synt
     objects = [right for right in rights(synthesis.data, data_role) if right[0].startswith("s3:")]
 
     bucket = {"Fn::GetAtt": [logical_id(synthesis, "AWS::S3::Bucket", "Objects"), "Arn"]}
-    assert {action for action, _, _ in objects} == {"s3:GetObject", "s3:PutObject", "s3:DeleteObject"}
+    assert {action for action, _, _ in objects} == {"s3:GetObject", "s3:PutObject"}
     for _, resource, _ in objects:
         assert resource == {"Fn::Join": ["", [bucket, "/${aws:PrincipalTag/tenant}/*"]]}
 

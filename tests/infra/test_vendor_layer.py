@@ -117,7 +117,7 @@ def layer(tmp_path_factory: pytest.TempPathFactory) -> Path:
         except (WheelsError, UvMissingError) as error:
             if os.environ.get("CI"):
                 raise
-            pytest.skip(f"The wheels for AWS are not in uv's cache, which `python infra/app.py` fills: {error}")
+            pytest.skip(f"These wheels are only downloaded with CI set, or by `python infra/app.py` once. {error}")
     return folder
 
 

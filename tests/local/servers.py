@@ -13,8 +13,10 @@ from pathlib import Path
 
 from starlette.types import ASGIApp
 
+from infra.local.data_directory import DataDirectory
 from infra.local.gateway import Gateway
-from infra.local.server import Server, address_of, listen
+from infra.local.listening import address_of, listen
+from infra.local.server import Server
 
 READY = re.compile(rb"is ready at (http://\S+)")
 START_SECONDS = 30
@@ -87,7 +89,7 @@ def run_agentkeep(*arguments: str, env: Mapping[str, str]) -> "subprocess.Comple
 @contextmanager
 def served(app: ASGIApp) -> Iterator[str]:
     """Serves an ASGI application from a thread of this process, and gives its address."""
-    bound = listen("127.0.0.1", 0)
+    bound = listen("127.0.0.1", 0, DataDirectory(Path(os.devnull)))
     up = threading.Event()
     stopping = app.stop if isinstance(app, Gateway) else _nothing
     server = Server(app, bound, up.set, stopping)

@@ -53,7 +53,12 @@ class TestObjects:
         assert got["Body"].read() == b"\x00one\nline"
         assert (got["ContentLength"], got["ContentType"], got["Metadata"]) == (9, "text/x", {"run": "run-1"})
         assert got["ETag"] == put["ETag"]
-        assert client("s3").head_object(Bucket=BUCKET, Key="anncorp11/a")["ContentLength"] == 9
+
+    def test_an_object_that_was_never_put_is_not_there(self) -> None:
+        with pytest.raises(ClientError) as error:
+            client("s3").get_object(Bucket=BUCKET, Key="anncorp11/a")
+
+        assert code(error) == "NoSuchKey"
 
     def test_outlives_the_process(self, directory: DataDirectory, running: None) -> None:
         client("s3").put_object(Bucket=BUCKET, Key="anncorp11/a", Body=b"kept")
@@ -72,9 +77,7 @@ class TestObjects:
         client("s3").put_object(Bucket=BUCKET, Key=key, Body=name.encode())
 
         assert client("s3").get_object(Bucket=BUCKET, Key=key)["Body"].read() == name.encode()
-        assert [
-            each["Key"] for each in client("s3").list_objects_v2(Bucket=BUCKET, Prefix="anncorp11/")["Contents"]
-        ] == [key]
+        assert len([path for path in directory.objects.rglob("*") if path.is_file()]) == 1
         assert {path.name for path in directory.path.parent.iterdir()} == {"data"}
 
     def test_a_key_may_be_the_beginning_of_another(self) -> None:
@@ -82,34 +85,6 @@ class TestObjects:
             client("s3").put_object(Bucket=BUCKET, Key=key, Body=key.encode())
 
         assert client("s3").get_object(Bucket=BUCKET, Key="anncorp11/a/b")["Body"].read() == b"anncorp11/a/b"
-
-    def test_lists_in_order_page_by_page(self) -> None:
-        keys = [f"anncorp11/{number:02}" for number in range(25)]
-        for key in reversed(keys):
-            client("s3").put_object(Bucket=BUCKET, Key=key, Body=b"")
-
-        pages = (
-            client("s3")
-            .get_paginator("list_objects_v2")
-            .paginate(Bucket=BUCKET, Prefix="anncorp11/", PaginationConfig={"PageSize": 10})
-        )
-
-        assert [[each["Key"] for each in page["Contents"]] for page in pages] == [keys[:10], keys[10:20], keys[20:]]
-
-    def test_deletes_one_and_several_and_what_is_not_there(self) -> None:
-        for name in "abc":
-            client("s3").put_object(Bucket=BUCKET, Key=f"anncorp11/{name}", Body=b"")
-
-        client("s3").delete_object(Bucket=BUCKET, Key="anncorp11/a")
-        client("s3").delete_objects(
-            Bucket=BUCKET, Delete={"Objects": [{"Key": "anncorp11/b"}, {"Key": "anncorp11/nothing"}]}
-        )
-
-        left = client("s3").list_objects_v2(Bucket=BUCKET, Prefix="anncorp11/")
-        assert [each["Key"] for each in left["Contents"]] == ["anncorp11/c"]
-        with pytest.raises(ClientError) as error:
-            client("s3").get_object(Bucket=BUCKET, Key="anncorp11/a")
-        assert code(error) == "NoSuchKey"
 
     def test_readers_see_the_old_or_the_new_never_a_part(self) -> None:
         bodies = [letter * 200_000 for letter in (b"a", b"b")]
@@ -130,15 +105,6 @@ class TestObjects:
 
         assert seen <= set(bodies)
 
-    def test_put_if_none_match_does_not_replace(self) -> None:
-        client("s3").put_object(Bucket=BUCKET, Key="anncorp11/x", Body=b"first", IfNoneMatch="*")
-
-        with pytest.raises(ClientError) as error:
-            client("s3").put_object(Bucket=BUCKET, Key="anncorp11/x", Body=b"second", IfNoneMatch="*")
-
-        assert code(error) == "PreconditionFailed"
-        assert client("s3").get_object(Bucket=BUCKET, Key="anncorp11/x")["Body"].read() == b"first"
-
     def test_what_is_not_served_says_so(self) -> None:
         with pytest.raises(NotImplementedError, match="s3 CreateBucket is not served on one machine"):
             client("s3").create_bucket(Bucket="other")
@@ -152,10 +118,6 @@ class TestIsolation:
         calls: list[Any] = [
             lambda: client("s3").get_object(**asked),
             lambda: client("s3").put_object(**asked, Body=b"bob"),
-            lambda: client("s3").delete_object(**asked),
-            lambda: client("s3").delete_objects(Bucket=BUCKET, Delete={"Objects": [{"Key": "anncorp11/x"}]}),
-            lambda: client("s3").list_objects_v2(Bucket=BUCKET, Prefix="anncorp11/"),
-            lambda: client("s3").list_objects_v2(Bucket=BUCKET),
         ]
 
         for call in calls:
@@ -200,16 +162,6 @@ class TestKeys:
             opened = client("kms").decrypt(KeyId=KEY, CiphertextBlob=sealed, EncryptionContext=CONTEXT)
 
         assert opened["Plaintext"] == b"sk-1"
-
-    def test_a_code_fits_its_message_only(self) -> None:
-        mac = system_client("kms").generate_mac(KeyId=KEY, Message=b"link", MacAlgorithm="HMAC_SHA_256")["Mac"]
-
-        right = system_client("kms").verify_mac(KeyId=KEY, Message=b"link", MacAlgorithm="HMAC_SHA_256", Mac=mac)
-        with pytest.raises(ClientError) as error:
-            system_client("kms").verify_mac(KeyId=KEY, Message=b"LINK", MacAlgorithm="HMAC_SHA_256", Mac=mac)
-
-        assert right["MacValid"] is True
-        assert code(error) == "KMSInvalidMacException"
 
     def test_a_damaged_key_file_is_not_used(self, tmp_path: Path) -> None:
         damaged = DataDirectory(tmp_path / "damaged")

@@ -2,12 +2,11 @@
 
 import os
 import re
-import socket
-import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -19,6 +18,13 @@ from tests.local.servers import LocalServer, clean_environment, run_agentkeep
 
 KEY = re.compile(r"ak_[a-z0-9]+_[a-z0-9]{16}\.[A-Za-z0-9]{40}")
 COMMANDS = ["local", "doctor", "version", "keys create", "keys list", "keys revoke"]
+
+
+NO_AWS = {
+    "AWS_CONFIG_FILE": "/nonexistent",
+    "AWS_SHARED_CREDENTIALS_FILE": "/nonexistent",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
 
 
 def run(*arguments: str, **env: str) -> "subprocess.CompletedProcess[str]":
@@ -45,23 +51,19 @@ class TestHelp:
 
     @pytest.mark.parametrize(
         "flag",
-        [
-            "PORT",
-            "HOST",
-            "DATA",
-            "EPHEMERAL",
-            "REQUIRE_KEYS",
-            "ALLOW_UNSANDBOXED_TOOLS",
-            "ALLOW_PRIVATE_URLS",
-            "LOG_LEVEL",
-            "FAST",
-        ],
+        ["PORT", "HOST", "DATA", "EPHEMERAL", "REQUIRE_KEYS", "ALLOW_PRIVATE_URLS", "LOG_LEVEL", "FAST"],
     )
     def test_every_flag_of_local_is_also_a_variable(self, flag: str) -> None:
         shown = run("local", "--help").stdout
 
         assert f"AGENTKEEP_{flag}" in shown
         assert f"--{flag.lower().replace('_', '-')}" in shown
+
+    def test_offers_nothing_that_has_no_effect_yet(self) -> None:
+        refused = run("local", "--allow-unsandboxed-tools")
+
+        assert refused.returncode == 2
+        assert "No such option" in refused.stderr
 
     def test_without_a_command_help_is_shown(self) -> None:
         assert "agentkeep local" in run().stdout
@@ -82,8 +84,11 @@ def test_a_wrong_log_level_is_refused_with_the_right_ones(tmp_path: Path) -> Non
     assert all(level in refused.stderr for level in ("debug", "info", "warning", "error"))
 
 
-def test_version_names_both() -> None:
-    assert run("version").stdout == "agentkeep 0.1.0 (Letta API 0.16.7)\n"
+@pytest.mark.parametrize("asked", ["version", "--version"])
+def test_version_names_both(asked: str) -> None:
+    answer = run(asked)
+
+    assert (answer.returncode, answer.stdout) == (0, "agentkeep 0.1.0 (Letta API 0.16.7)\n")
 
 
 def test_variables_stand_for_flags(tmp_path: Path) -> None:
@@ -109,7 +114,8 @@ class TestKeys:
         listed_after = run("keys", "list", "--tenant", "acmecorp1", "--data", data).stdout
 
         assert KEY.fullmatch(key)
-        assert listed.split() == [
+        assert listed.splitlines()[0].split() == ["ID", "TENANT", "ROLE", "MADE", "STATE", "NAME"]
+        assert listed.splitlines()[1].split() == [
             key_id,
             "acmecorp1",
             "user",
@@ -119,6 +125,7 @@ class TestKeys:
             "page",
         ]
         assert key.partition(".")[2] not in listed
+        assert made.stdout.startswith(f"Key {key_id} of tenant 'acmecorp1' with role 'user'. It is shown only now:")
         assert revoked.stdout == f"Key {key_id} (chat page) of tenant 'acmecorp1' is revoked.\n"
         assert "revoked" in listed_after
 
@@ -167,22 +174,44 @@ class TestKeys:
             (("create", "--name", "x", "--tenant", "Acme"), "tenant: 'Acme' must be 8 to 32 lower-case letters"),
             (("create", "--name", "x", "--role", "root"), "role: 'root' is not one of admin, agent_creator, user."),
             (("create", "--name", "x", "--stage", "prod"), "Say whose data the key opens, with --tenant."),
-            (("revoke", "nosuchkey"), "Key not found with id='nosuchkey'"),
+            (("revoke", "nosuchkey"), "There is no data in "),
+            (("list",), "There is no data in "),
+            (("list", "--stage", "prod", "--region", "eu-west-1"), "DynamoDB could not be asked: Unable to locate"),
         ],
     )
     def test_what_cannot_be_done_is_one_sentence_and_1(
         self, data: str, arguments: tuple[str, ...], sentence: str
     ) -> None:
-        refused = run("keys", *arguments, "--data", data)
+        refused = run("keys", *arguments, "--data", data, **NO_AWS)
 
         assert refused.returncode == 1
         assert refused.stderr.startswith(sentence)
         assert len(refused.stderr.splitlines()) == 1
+        assert ".." not in refused.stderr.replace(data, "")
 
-    def test_no_keys_yet_says_how_to_make_one(self, data: str) -> None:
-        assert run("keys", "list", "--data", data).stdout.startswith(
-            "There are no keys. Make one with: agentkeep keys create"
-        )
+    def test_looking_for_keys_makes_no_data(self, data: str) -> None:
+        listed = run("keys", "list", "--data", data)
+
+        assert listed.returncode == 1
+        assert listed.stderr.startswith(f"There is no data in {data}.")
+        assert not Path(data).exists()
+
+    def test_no_keys_yet_says_how_to_make_one(self, server: LocalServer) -> None:
+        listed = run("keys", "list", "--data", str(server.data))
+        of_tenant = run("keys", "list", "--tenant", "acmecorp1", "--data", str(server.data))
+
+        assert listed.stdout == "There are no keys. Make one with: agentkeep keys create --name NAME\n"
+        assert of_tenant.stdout.startswith("There are no keys of tenant 'acmecorp1'.")
+
+    def test_one_that_is_not_there_cannot_be_revoked(self, server: LocalServer) -> None:
+        refused = run("keys", "revoke", "nosuchkey", "--data", str(server.data))
+
+        assert (refused.returncode, refused.stderr) == (1, "Key not found with id='nosuchkey'\n")
+
+    def test_of_no_given_tenant_are_those_of_this_machine(self, data: str) -> None:
+        made = run("keys", "create", "--name", "laptop", "--data", data)
+
+        assert "of tenant 'local' with role 'admin'" in made.stdout
 
     def test_a_server_that_is_gone_without_a_trace_does_not_matter(self, tmp_path: Path) -> None:
         server = LocalServer(tmp_path / "data", None, "--require-keys").start()
@@ -193,78 +222,13 @@ class TestKeys:
         assert KEY.fullmatch(made.stdout.splitlines()[-1])
 
     def test_of_a_stage_without_credentials_says_what_to_do(self, tmp_path: Path) -> None:
-        env = {"AWS_CONFIG_FILE": "/nonexistent", "AWS_SHARED_CREDENTIALS_FILE": "/nonexistent", "HOME": str(tmp_path)}
-        env |= {"AWS_EC2_METADATA_DISABLED": "true", "AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "eu-west-1"}
+        env = NO_AWS | {"HOME": str(tmp_path), "AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "eu-west-1"}
 
         refused = run("keys", "list", "--stage", "prod", **env)
 
         assert refused.returncode == 1
         assert refused.stderr.startswith("DynamoDB could not be asked: Unable to locate credentials.")
         assert "agentkeep doctor" in refused.stderr
-
-
-class TestDoctor:
-    def test_is_content_where_local_can_run(self, tmp_path: Path) -> None:
-        examined = run("doctor", "--port", str(_free_port()), "--data", str(tmp_path / "data"))
-
-        assert examined.returncode == 0
-        assert examined.stdout.endswith("`agentkeep local` can run.\n")
-        assert "will be made" in examined.stdout
-
-    def test_says_what_is_in_the_way_why_it_matters_and_what_to_do(self, tmp_path: Path) -> None:
-        (tmp_path / "file").write_text("no directory")
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
-            examined = run("doctor", "--port", str(port), "--data", str(tmp_path / "data"))
-
-        assert examined.returncode == 1
-        assert f"missing  Port {port} is taken\n" in examined.stdout
-        assert f"choose another: agentkeep local --port {port + 1}" in examined.stdout
-        assert examined.stdout.endswith("`agentkeep local` cannot run yet.\n")
-
-    def test_knows_our_own_server(self, server: LocalServer) -> None:
-        port = server.base_url.rpartition(":")[2]
-
-        examined = run("doctor", "--port", port, "--data", str(server.data))
-
-        assert "is taken by the agentkeep that is running already" in examined.stdout
-        assert f"is in use by the agentkeep at {server.base_url}" in examined.stdout
-
-    def test_knows_data_that_only_a_newer_version_reads(self, tmp_path: Path) -> None:
-        LocalServer(tmp_path / "data").start().stop()
-        with sqlite3.connect(tmp_path / "data" / "store.sqlite3") as store:
-            store.execute("PRAGMA user_version = 99")
-
-        examined = run("doctor", "--port", "0", "--data", str(tmp_path / "data"))
-
-        assert examined.returncode == 1
-        assert "was written by a newer AgentKeep" in examined.stdout
-
-    def test_names_the_keys_it_found_and_never_shows_them(self, tmp_path: Path) -> None:
-        data = ("--data", str(tmp_path / "data"), "--port", "0")
-
-        with_key = run("doctor", *data, OPENAI_API_KEY="sk-secret").stdout
-        without = run("doctor", *data).stdout
-
-        assert "Models: OPENAI_API_KEY set" in with_key
-        assert "sk-secret" not in with_key
-        assert "only demo/memory serves" in without
-        assert "Set OPENAI_API_KEY or ANTHROPIC_API_KEY" in without
-
-    def test_what_only_a_deployment_needs_is_no_obstacle(self, tmp_path: Path) -> None:
-        env = {"PATH": "/nonexistent", "AWS_EC2_METADATA_DISABLED": "true", "HOME": str(tmp_path)}
-
-        examined = run("doctor", "--port", "0", "--data", str(tmp_path / "data"), **env)
-
-        assert examined.returncode == 0
-        assert "without  Node is not installed" in examined.stdout
-        assert "without  uv" in examined.stdout
-
-    def test_a_broken_aws_profile_is_reported(self, tmp_path: Path) -> None:
-        examined = run("doctor", "--port", "0", "--data", str(tmp_path / "data"), AWS_PROFILE="nosuch")
-
-        assert examined.returncode == 0
-        assert "AWS credentials (The config profile (nosuch) could not be found)" in examined.stdout
 
 
 class TestGreeting:
@@ -276,6 +240,13 @@ class TestGreeting:
             "openai/gpt-0, openai/gpt-1, openai/gpt-2 and 2 more, from https://openai.test (OPENAI_API_KEY)",
             "demo/memory, built in",
         ]
+
+    def test_shows_no_password_of_a_providers_address(self) -> None:
+        model = replace(_model("openai", "qwen3"), endpoint="http://bob:pass@gpu.test:11434/v1")
+
+        (line,) = greeting.model_lines([model])
+
+        assert line.startswith("openai/qwen3, from http://gpu.test:11434/v1 (")
 
     def test_the_first_agent_is_python_that_compiles(self) -> None:
         lines = greeting.first_agent("http://127.0.0.1:8283", "demo/memory", require_keys=True)
@@ -292,12 +263,6 @@ def _model(provider: str, name: str) -> ModelInfo:
     return ModelInfo(
         f"{provider}/{name}", name, provider, provider, f"https://{provider}.test", "openai", 1000, 100, False, name
     )
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def test_is_also_a_script() -> None:

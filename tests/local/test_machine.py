@@ -1,7 +1,6 @@
 """`agentkeep local` as a process: starting, staying small, keeping data, refusing to start, ending."""
 
 import asyncio
-import json
 import os
 import signal
 import socket
@@ -21,7 +20,6 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from agentkeep import __version__
-from infra.local.command_door import PATH
 from tests.local.servers import LocalServer, served
 
 
@@ -216,32 +214,6 @@ class TestEnds:
         assert seconds < 2
         assert blocking.result().status_code == 503
         assert "server_stopping" in streaming.result().text
-
-
-class TestCommandDoor:
-    @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer x"}, {"Authorization": "Bearer \u00e9"}])
-    def test_opens_only_with_the_token(self, server_with_keys: LocalServer, headers: dict[str, str]) -> None:
-        call = {"operation": "Query", "parameters": {"TableName": "agentkeep-local-system"}}
-        encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
-
-        answer = httpx.post(server_with_keys.base_url + PATH, json=call, headers=encoded)
-
-        assert answer.status_code == 403
-
-    @pytest.mark.parametrize(
-        "call",
-        [
-            {"operation": "Query", "parameters": {"TableName": "agentkeep-local-entities"}},
-            {"operation": "DeleteItem", "parameters": {"TableName": "agentkeep-local-system"}},
-            {"operation": "BatchGetItem", "parameters": {"RequestItems": {"agentkeep-local-entities": {"Keys": []}}}},
-        ],
-    )
-    def test_leads_to_the_keys_and_nowhere_else(self, server_with_keys: LocalServer, call: dict[str, Any]) -> None:
-        token = json.loads((server_with_keys.data / "server.json").read_text())["token"]
-
-        answer = httpx.post(server_with_keys.base_url + PATH, json=call, headers={"Authorization": f"Bearer {token}"})
-
-        assert (answer.status_code, answer.json()["code"]) == (403, "AccessDenied")
 
 
 @pytest.mark.parametrize("weather", ["", "7"])

@@ -13,7 +13,9 @@ ELSEWHERE = {
     "uv run agentkeep local": "started by the fixture, as CI starts it in a fresh clone",
     "uv run agentkeep local --require-keys": "started by the fixture server_with_keys in the gateway's tests",
     "uv run --group dev pytest": "this run",
-    "pip install letta-client": "in the dev group",
+    "git clone https://git.example.com/you/agentkeep.git": "this checkout",
+    "cd agentkeep": "this checkout",
+    "uv run --with letta-client python": "letta-client is in the dev group",
     "npx aws-cdk deploy --all -c stage=dev": "CI synthesises the same app by the same command",
     FIRST_KEY: "needs a deployed stage",
 }

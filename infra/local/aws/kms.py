@@ -1,4 +1,4 @@
-"""KMS with one key in a file: encryption bound to its context, and message authentication codes."""
+"""KMS with one key in a file: encryption bound to its context."""
 
 import hashlib
 import hmac
@@ -19,6 +19,16 @@ _NONCE_BYTES: Final = 12
 _VERSION: Final = b"\x01"
 
 
+class DamagedKeyError(ValueError):
+    """The key file does not hold a key."""
+
+    def __init__(self, file: Path, size: int) -> None:
+        super().__init__(
+            f"{file} is damaged: it holds {size} bytes instead of {_KEY_BYTES}. Put the file of a backup in its place;"
+            " without it the stored secrets are lost."
+        )
+
+
 class Keys:
     """Any key id works and stands for a key of its own, derived from the one in the file, which only the owner reads.
 
@@ -35,8 +45,6 @@ class Keys:
         return {
             "Encrypt": self._encrypt,
             "Decrypt": self._decrypt,
-            "GenerateMac": self._generate_mac,
-            "VerifyMac": self._verify_mac,
         }
 
     def _encrypt(self, parameters: Parameters) -> dict[str, Any]:
@@ -55,23 +63,13 @@ class Keys:
             raise AwsError("InvalidCiphertextException", "The ciphertext does not fit the key and context.") from error
         return {"Plaintext": plaintext, "KeyId": parameters["KeyId"]}
 
-    def _generate_mac(self, parameters: Parameters) -> dict[str, Any]:
-        mac = hmac.new(self._derived("mac", parameters), parameters["Message"], hashlib.sha256).digest()
-        return {"Mac": mac, "MacAlgorithm": "HMAC_SHA_256", "KeyId": parameters["KeyId"]}
-
-    def _verify_mac(self, parameters: Parameters) -> dict[str, Any]:
-        expected = self._generate_mac(parameters)
-        if not hmac.compare_digest(expected.pop("Mac"), parameters["Mac"]):
-            raise AwsError("KMSInvalidMacException", "The code does not fit the message.")
-        return expected | {"MacValid": True}
-
     def _cipher(self, parameters: Parameters) -> Any:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-        return AESGCM(self._derived("encrypt", parameters))
+        return AESGCM(self._derived(parameters))
 
-    def _derived(self, purpose: str, parameters: Parameters) -> bytes:
-        return hmac.new(self._master, f"{purpose}:{parameters['KeyId']}".encode(), hashlib.sha256).digest()
+    def _derived(self, parameters: Parameters) -> bytes:
+        return hmac.new(self._master, f"encrypt:{parameters['KeyId']}".encode(), hashlib.sha256).digest()
 
     def _context(self, parameters: Parameters) -> bytes:
         context = parameters.get("EncryptionContext", {})
@@ -86,7 +84,7 @@ def _load(file: Path) -> bytes:
         _make(file)
     key = file.read_bytes()
     if len(key) != _KEY_BYTES:
-        raise ValueError(f"{file} is damaged: it holds {len(key)} bytes instead of {_KEY_BYTES}.")
+        raise DamagedKeyError(file, len(key))
     return key
 
 

@@ -5,11 +5,11 @@ import io
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Final
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from botocore.response import StreamingBody
 
@@ -34,19 +34,10 @@ class Objects:
     @property
     def operations(self) -> dict[str, Operation]:
         """What is served, by AWS's name."""
-        return {
-            "PutObject": self._put,
-            "GetObject": self._get,
-            "HeadObject": self._head,
-            "DeleteObject": self._delete,
-            "DeleteObjects": self._delete_several,
-            "ListObjectsV2": self._list,
-        }
+        return {"PutObject": self._put, "GetObject": self._get}
 
     def _put(self, parameters: Parameters) -> dict[str, Any]:
         path, body = self._path(parameters), _bytes(parameters.get("Body", b""))
-        if parameters.get("IfNoneMatch") == "*" and path.exists():
-            raise AwsError("PreconditionFailed", "At least one of the pre-conditions did not hold.", 412)
         etag = f'"{hashlib.md5(body, usedforsecurity=False).hexdigest()}"'
         head = {
             "ETag": etag,
@@ -66,51 +57,6 @@ class Objects:
             "LastModified": _modified(path),
             "Body": StreamingBody(io.BytesIO(body), len(body)),
         }
-
-    def _head(self, parameters: Parameters) -> dict[str, Any]:
-        answer = self._get(parameters)
-        del answer["Body"]
-        return answer
-
-    def _delete(self, parameters: Parameters) -> dict[str, Any]:
-        self._path(parameters).unlink(missing_ok=True)
-        return {}
-
-    def _delete_several(self, parameters: Parameters) -> dict[str, Any]:
-        keys = [each["Key"] for each in parameters["Delete"]["Objects"]]
-        for key in keys:
-            self._delete({"Bucket": parameters["Bucket"], "Key": key})
-        return {} if parameters["Delete"].get("Quiet") else {"Deleted": [{"Key": key} for key in keys]}
-
-    def _list(self, parameters: Parameters) -> dict[str, Any]:
-        prefix = parameters.get("Prefix", "")
-        self._check(prefix)
-        after = parameters.get("ContinuationToken") or parameters.get("StartAfter") or ""
-        limit = min(parameters.get("MaxKeys", 1000), 1000)
-        keys = [key for key in sorted(self._keys(parameters["Bucket"])) if key.startswith(prefix) and key > after]
-        page = keys[:limit]
-        answer: dict[str, Any] = {
-            "Contents": [self._listed(parameters["Bucket"], key) for key in page],
-            "KeyCount": len(page),
-            "IsTruncated": len(keys) > limit,
-        }
-        if answer["IsTruncated"]:
-            answer["NextContinuationToken"] = page[-1]
-        return answer
-
-    def _listed(self, bucket: str, key: str) -> dict[str, Any]:
-        answer = self._head({"Bucket": bucket, "Key": key})
-        return {
-            "Key": key,
-            "Size": answer["ContentLength"],
-            "ETag": answer["ETag"],
-            "LastModified": answer["LastModified"],
-        }
-
-    def _keys(self, bucket: str) -> Iterator[str]:
-        root = self._directory / bucket
-        for path in root.rglob(f"*{_OBJECT}"):
-            yield "/".join(_decoded(part) for part in str(path.relative_to(root)).removesuffix(_OBJECT).split(os.sep))
 
     def _path(self, parameters: Parameters) -> Path:
         self._check(parameters["Key"])
@@ -156,10 +102,6 @@ def _bytes(body: Any) -> bytes:
 
 def _encoded(part: str) -> str:
     return quote(part, safe="").replace(".", "%2E") or _EMPTY
-
-
-def _decoded(part: str) -> str:
-    return "" if part == _EMPTY else unquote(part)
 
 
 def _modified(path: Path) -> datetime:

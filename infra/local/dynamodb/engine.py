@@ -11,7 +11,7 @@ it against the tenant policy and lets the weather in.
 import logging
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -19,7 +19,7 @@ from typing import Final, Self
 from infra.local.dynamodb import batches, definitions, expiry, query, single, streams, transactions
 from infra.local.dynamodb.counters import Counters
 from infra.local.dynamodb.database import Answer, Database, Request
-from infra.local.dynamodb.errors import DynamoError
+from infra.local.dynamodb.errors import DynamoError, UnreadableData
 from infra.local.dynamodb.storage import Storage
 from infra.local.dynamodb.streams import Handler
 from infra.local.weather import FaultPlan, Weather
@@ -61,7 +61,8 @@ class Engine:
     def __init__(self, path: Path, *, fast: bool = False) -> None:
         """Opens the file, or creates it. `fast` may lose the newest writes at a power loss, never at a crash.
 
-        Raises DataDirectoryLocked while another process has it open, NewerDataFormat when a newer version wrote it.
+        Raises DataDirectoryLocked while another process has it open, NewerDataFormat when a newer version wrote it,
+        UnreadableData for a file that is damaged or not to be had.
         """
         self._open(Storage(path, "NORMAL" if fast else "FULL"))
 
@@ -73,7 +74,12 @@ class Engine:
         return engine
 
     def _open(self, storage: Storage) -> None:
-        self.database = Database(storage)
+        try:
+            self.database = Database(storage)
+        except sqlite3.Error as error:
+            with suppress(sqlite3.Error):
+                storage.close()
+            raise UnreadableData(storage.path, str(error)) from error
         self.faults: FaultPlan | None = None
 
     def call(self, operation: str, request: Request) -> Answer:
@@ -156,7 +162,10 @@ def _data_file_errors() -> Iterator[None]:
 def create_tables(engine: Engine, name: Callable[[str], str] = str) -> None:
     """Makes the tables of `infra.tables`, called `name(table.name)`, or updates indexes and TTL of those there.
 
-    Raises DynamoError when a table that is there has other keys.
+    Raises DynamoError when a table that is there has other keys, UnreadableData for a damaged file.
     """
-    for table in TABLES:
-        definitions.ensure_table(engine.database, table, name(table.name))
+    try:
+        for table in TABLES:
+            definitions.ensure_table(engine.database, table, name(table.name))
+    except sqlite3.Error as error:
+        raise UnreadableData(engine.database.storage.path, str(error)) from error

@@ -43,6 +43,16 @@ class NewerDataFormat(Exception):  # noqa: N818
         self.known = known
 
 
+class UnreadableData(Exception):  # noqa: N818
+    """The data file cannot be opened: damaged, no data file at all, or not for this user."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"{path} cannot be used: {reason.rstrip('.')}. Put a backup in its place, or choose another data directory."
+        )
+        self.path = path
+
+
 class EngineClosed(Exception):  # noqa: N818
     """The engine was closed, and its data with it."""
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal, Self
 
-from infra.local.dynamodb.errors import DataDirectoryLocked, EngineClosed, NewerDataFormat
+from infra.local.dynamodb.errors import DataDirectoryLocked, EngineClosed, NewerDataFormat, UnreadableData
 
 DATA_FORMAT: Final = 1
 _BUSY_MS: Final = 10_000
@@ -53,17 +53,23 @@ class Storage:
     def __init__(
         self, path: Path, synchronous: Literal["FULL", "NORMAL", "OFF"], after_close: Callable[[], None] | None = None
     ) -> None:
-        """Opens or creates the file. Raises DataDirectoryLocked or NewerDataFormat."""
-        self._path = path
+        """Opens the file, or creates it for its owner. Raises DataDirectoryLocked, NewerDataFormat, UnreadableData."""
+        self.path = path
         self._synchronous = synchronous
         self._after_close = after_close
         self._lock = threading.Lock()
         self._readers: deque[sqlite3.Connection] = deque()
         self._closed = False
-        self._hold = _Hold(path)
+        try:
+            self._hold = _Hold(path)
+        except OSError as error:
+            raise UnreadableData(path, error.strerror or str(error)) from error
         try:
             self._writer = self._opened()
-        except BaseException:
+        except (sqlite3.Error, OSError) as error:
+            self._hold.release()
+            raise UnreadableData(path, str(error)) from error
+        except NewerDataFormat:
             self._hold.release()
             raise
 
@@ -74,11 +80,12 @@ class Storage:
         return cls(Path(directory.name) / "items.sqlite", "OFF", directory.cleanup)
 
     def _opened(self) -> sqlite3.Connection:
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
         writer = self._connection()
         (found,) = writer.execute("PRAGMA user_version").fetchone()
         if found > DATA_FORMAT:
             writer.close()
-            raise NewerDataFormat(self._path, found, DATA_FORMAT)
+            raise NewerDataFormat(self.path, found, DATA_FORMAT)
         writer.execute("PRAGMA journal_mode=WAL")
         if found == 0:
             writer.executescript(_SCHEMA)
@@ -86,7 +93,7 @@ class Storage:
 
     def _connection(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self._path, isolation_level=None, check_same_thread=False, cached_statements=_STATEMENTS_KEPT
+            self.path, isolation_level=None, check_same_thread=False, cached_statements=_STATEMENTS_KEPT
         )
         connection.execute(f"PRAGMA synchronous={self._synchronous}")
         connection.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
@@ -145,12 +152,14 @@ class Storage:
                 return
             self._closed = True
             self._close_readers()
-            self._writer.execute(f"PRAGMA busy_timeout={_CLOSING_MS}")
-            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            self._writer.close()
-            self._hold.release()
-            if self._after_close:
-                self._after_close()
+            try:
+                self._writer.execute(f"PRAGMA busy_timeout={_CLOSING_MS}")
+                self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            finally:
+                self._writer.close()
+                self._hold.release()
+                if self._after_close:
+                    self._after_close()
 
 
 class _Hold:

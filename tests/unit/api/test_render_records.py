@@ -1,5 +1,7 @@
 """Agents, blocks, tools, conversations, runs, steps and models as clients see them, read with letta-client's models."""
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -85,6 +87,18 @@ def parts(record: entities.Agent | None = None, info: ModelInfo = GPT) -> AgentP
 def read(kind: Any, shown: Any) -> Any:
     """The answer as letta-client makes it an object, wrong types refused."""
     return TypeAdapter[Any](kind).validate_python(shown)
+
+
+def test_the_password_of_a_providers_address_is_shown_nowhere() -> None:
+    info = replace(GPT, endpoint="http://bob:pass@gpu.test/v1")
+    embedding = replace(EMBEDDING, endpoint="http://bob:pass@gpu.test/v1")
+
+    shown = [model(info), embedding_model(embedding), agent_state(replace(parts(info=info), embedding=embedding))]
+
+    assert "pass" not in json.dumps(shown)
+    assert [each.get("model_endpoint", each.get("embedding_endpoint")) for each in shown[:2]] == [
+        "http://gpu.test/v1"
+    ] * 2
 
 
 def test_an_agent_is_shown_with_all_its_parts() -> None:
@@ -252,9 +266,10 @@ def test_the_usage_of_a_run() -> None:
 
 
 def test_the_metrics_of_a_run() -> None:
-    shown = run_metrics(records.run(steps=2, total_duration_ns=7))
+    shown = run_metrics(records.run(steps=2, total_duration_ns=7, tools_used=["tool-a"]))
 
     assert (shown["run_start_ns"], shown["run_ns"], shown["num_steps"]) == (1_772_452_800_123_456_000, 7, 2)
+    assert shown["tools_used"] == ["tool-a"]
 
 
 def test_a_step_and_its_metrics() -> None:

@@ -1,4 +1,4 @@
-"""The working copy of a step: edits, folding, refusals, and making the same edits again on fresh blocks."""
+"""The working copy of a step: edits, folding, refusals."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -22,6 +22,11 @@ from agentkeep.store.entities import Block
 
 MakeBlock = Callable[..., Block]
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+def to(value: str) -> Callable[[str], str]:
+    """The edit that puts `value` in the place of all there is."""
+    return lambda _: value
 
 
 def workspace_of(blocks: Sequence[Block]) -> BlockWorkspace:
@@ -49,8 +54,8 @@ def test_edits_that_cancel_out_are_no_change(make_block: MakeBlock) -> None:
     loaded = make_block("human", "Name: Bob")
     workspace = workspace_of([loaded])
 
-    workspace.set_value("human", "Name: Eve")
-    workspace.set_value("human", "Name: Bob")
+    workspace.change_value("human", to("Name: Eve"))
+    workspace.change_value("human", to("Name: Bob"))
 
     assert workspace.changed() == []
     assert workspace.blocks == [loaded]
@@ -94,7 +99,7 @@ def test_a_detached_block_is_gone_but_not_written(make_block: MakeBlock) -> None
 def test_an_edit_before_detaching_is_written_for_the_others_that_share_the_block(make_block: MakeBlock) -> None:
     workspace = workspace_of([make_block("shared", "old")])
 
-    workspace.set_value("shared", "new")
+    workspace.change_value("shared", to("new"))
     workspace.detach("shared")
 
     (change,) = workspace.changed()
@@ -143,7 +148,7 @@ def test_an_unknown_label_on_an_agent_without_blocks() -> None:
 @pytest.mark.parametrize(
     "edit",
     [
-        lambda workspace: workspace.set_value("policies", "none"),
+        lambda workspace: workspace.change_value("policies", to("none")),
         lambda workspace: workspace.describe("policies", "none"),
         lambda workspace: workspace.rename("policies", "rules"),
         lambda workspace: workspace.rename("policies", "policies"),
@@ -157,7 +162,7 @@ def test_a_read_only_block_is_never_touched(make_block: MakeBlock, edit: Callabl
     with pytest.raises(ReadOnlyBlockError, match="'policies' is read-only"):
         edit(workspace)
 
-    assert (workspace.blocks, workspace.changed(), workspace.edits) == ([loaded], [], ())
+    assert (workspace.blocks, workspace.changed()) == ([loaded], [])
 
 
 def test_a_taken_label_is_refused(make_block: MakeBlock) -> None:
@@ -180,7 +185,7 @@ def test_an_empty_label_is_refused(make_block: MakeBlock, label: str) -> None:
 def test_what_cannot_be_stored_is_cleaned(make_block: MakeBlock) -> None:
     workspace = workspace_of([make_block("human")])
 
-    workspace.set_value("human", "a\0b\ud800")
+    workspace.change_value("human", to("a\0b\ud800"))
     workspace.describe("human", "c\0")
     workspace.create("d\0", "e\0", "f\0")
 
@@ -191,50 +196,24 @@ def test_what_cannot_be_stored_is_cleaned(make_block: MakeBlock) -> None:
 def test_a_limit_is_not_enforced(make_block: MakeBlock) -> None:
     workspace = workspace_of([make_block("human", limit=5)])
 
-    assert workspace.set_value("human", "far longer than five").value == "far longer than five"
+    assert workspace.change_value("human", to("far longer than five")).value == "far longer than five"
 
 
-def test_a_refused_edit_changes_and_records_nothing(make_block: MakeBlock) -> None:
+def test_a_refused_edit_changes_nothing(make_block: MakeBlock) -> None:
     workspace = workspace_of([make_block("human", "Bob")])
 
     with pytest.raises(TextNotFoundError):
         workspace.change_value("human", partial(replace_once, old="Eve", new="Ada"))
 
-    assert (workspace.get("human").value, workspace.changed(), workspace.edits) == ("Bob", [], ())
+    assert (workspace.get("human").value, workspace.changed()) == ("Bob", [])
 
 
 def test_loaded_blocks_are_not_altered(make_block: MakeBlock) -> None:
     loaded = make_block("human", "Bob")
 
-    workspace_of([loaded]).set_value("human", "Eve")
+    workspace_of([loaded]).change_value("human", to("Eve"))
 
     assert loaded.value == "Bob"
-
-
-def test_replaying_on_fresh_blocks_keeps_what_another_writer_added(make_block: MakeBlock) -> None:
-    workspace = workspace_of([make_block("notes", "mine", version=3)])
-    workspace.change_value("notes", partial(insert, text="also mine"))
-    fresh = workspace_of([make_block("notes", "mine\ntheirs", version=4)])
-
-    outcomes = fresh.replay(workspace.edits)
-
-    (change,) = fresh.changed()
-    assert outcomes == [None]
-    assert (change.after.value, change.after.version) == ("mine\ntheirs\nalso mine", 5)
-
-
-def test_replaying_tells_which_edits_are_no_longer_possible(make_block: MakeBlock) -> None:
-    workspace = workspace_of([make_block("notes", "tea\ncake")])
-    workspace.change_value("notes", partial(replace_once, old="tea", new="coffee"))
-    workspace.change_value("notes", partial(replace_once, old="cake", new="pie"))
-    fresh = workspace_of([make_block("notes", "mate\ncake")])
-
-    refused, done = fresh.replay(workspace.edits)
-
-    assert isinstance(refused, TextNotFoundError)
-    assert done is None
-    assert fresh.get("notes").value == "mate\npie"
-    assert len(fresh.edits) == 1
 
 
 LABEL = st.sampled_from(["a", "b", "c", "locked"])
@@ -254,7 +233,7 @@ def take(workspace: BlockWorkspace, step: tuple[str, str, str]) -> None:
     made = {
         "insert": lambda: workspace.change_value(label, partial(insert, text=text)),
         "replace": lambda: workspace.change_value(label, partial(replace_once, old="x", new=text)),
-        "set": lambda: workspace.set_value(label, text),
+        "set": lambda: workspace.change_value(label, to(text)),
         "create": lambda: workspace.create(label, text),
         "rename": lambda: workspace.rename(label, text),
         "detach": lambda: workspace.detach(label),
@@ -263,22 +242,6 @@ def take(workspace: BlockWorkspace, step: tuple[str, str, str]) -> None:
         made[kind]()
     except MemoryEditError:
         return
-
-
-@given(steps=st.lists(STEP, max_size=12))
-def test_replaying_all_edits_on_the_same_blocks_gives_the_same_result(
-    make_block: MakeBlock, steps: list[tuple[str, str, str]]
-) -> None:
-    loaded = [make_block("a", "x"), make_block("b", "x\nx"), make_block("locked", "x", read_only=True)]
-    workspace, again = workspace_of(loaded), workspace_of(loaded)
-    for step in steps:
-        take(workspace, step)
-
-    outcomes = again.replay(workspace.edits)
-
-    assert outcomes == [None] * len(workspace.edits)
-    assert again.blocks == workspace.blocks
-    assert again.changed() == workspace.changed()
 
 
 @given(steps=st.lists(STEP, max_size=12))

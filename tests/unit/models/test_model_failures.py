@@ -163,7 +163,7 @@ def test_an_answer_that_used_up_its_limit_on_reasoning_says_so() -> None:
     with pytest.raises(errors.OutputLimitError, match=r"empty content in .* after 7 tokens") as raised:
         not_empty(answer(finish="length"), REQUEST)
     assert raised.value.stop_reason == "max_tokens_exceeded"
-    assert not raised.value.retryable
+    assert raised.value.retries == 0
 
 
 def test_a_long_list_of_handles_is_cut_in_the_sentence_and_whole_beside_it() -> None:

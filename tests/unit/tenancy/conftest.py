@@ -14,6 +14,6 @@ from infra.local.services import services
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
     """An empty store, with the environment that functions have on one machine."""
-    variables = function_environment(require_keys=True, allow_unsandboxed_tools=False)
+    variables = function_environment(require_keys=True)
     with applied(variables), services(DataDirectory(tmp_path / "data"), fast=True) as engine:
         yield engine

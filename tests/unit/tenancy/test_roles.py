@@ -25,6 +25,7 @@ def test_admin_may_do_everything_that_a_route_asks_for() -> None:
         "tool:write",
         "message:send",
         "run:write",
+        "secret:read",
         "provider:read",
     ],
 )
@@ -42,6 +43,11 @@ def test_agent_creator_does_not_run_the_deployment(permission: str) -> None:
 )
 def test_user_talks(permission: str) -> None:
     assert permits("user", permission)
+
+
+@pytest.mark.parametrize("permission", ["secret:read", "secret:write", "key:read", "admin:read"])
+def test_user_reads_nothing_that_takes_more_than_reading(permission: str) -> None:
+    assert not permits("user", permission)
 
 
 @pytest.mark.parametrize(

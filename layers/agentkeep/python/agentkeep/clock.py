@@ -1,8 +1,9 @@
 """Time as the system sees it. `AGENTKEEP_CLOCK_OFFSET_SECONDS` moves it, so that expiry can be tried on one machine."""
 
-import os
 import time
 from datetime import UTC, datetime, timedelta
+
+from agentkeep.settings import CLOCK_OFFSET_SECONDS
 
 
 def now() -> datetime:
@@ -16,4 +17,4 @@ def epoch_ms() -> int:
 
 
 def _offset() -> float:
-    return float(os.environ.get("AGENTKEEP_CLOCK_OFFSET_SECONDS") or 0)
+    return CLOCK_OFFSET_SECONDS.read()

@@ -58,8 +58,22 @@ class NotFoundError(AgentKeepError):
     status = 404
     code = "NOT_FOUND"
 
-    def __init__(self, kind: str, identifier: str) -> None:
-        super().__init__(f"{kind} not found with id='{identifier}'")
+    def __init__(self, kind: str, identifier: str, known_by: str = "id") -> None:
+        super().__init__(f"{kind} not found with {known_by}='{identifier}'")
+
+
+class BlockLabelNotFoundError(NotFoundError):
+    """The agent carries no block with this label."""
+
+    def __init__(self, label: str, agent_id: str) -> None:
+        super().__init__(f"Block of {agent_id}", label, "label")
+
+
+class BlockVersionNotFoundError(NotFoundError):
+    """The block has no such version: not written yet, or never."""
+
+    def __init__(self, block_id: str, version: int) -> None:
+        super().__init__(f"Version of {block_id}", str(version), "number")
 
 
 class ConflictError(AgentKeepError):
@@ -99,6 +113,15 @@ class TooLargeError(AgentKeepError):
 
     status = 413
     code = "TOO_LARGE"
+
+
+class SettingError(AgentKeepError):
+    """An environment variable holds what it cannot hold."""
+
+    code = "SETTING"
+
+    def __init__(self, variable: str, value: str, accepted: str) -> None:
+        super().__init__(f"{variable} is '{value}'; it takes {accepted}.", variable=variable)
 
 
 class NotBuiltError(AgentKeepError):

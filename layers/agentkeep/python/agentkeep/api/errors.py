@@ -4,14 +4,13 @@ Shapes (Letta 0.16.7): `{"detail": str}`; 409 `{"detail": {"code", "message", ..
 a failing model provider `{"error": {"type", "message", "detail"}}`.
 """
 
-import logging
 import math
-import traceback
 from collections.abc import Mapping
 from typing import Final, Protocol, runtime_checkable
 
 from agentkeep.api.answers import Answer
 from agentkeep.errors import AgentKeepError
+from agentkeep.unforeseen import log_unforeseen
 
 NO_RETRY: Final = {"x-should-retry": "false"}
 """Keeps letta-client from sending again by itself, which it does for 408, 409, 429 and 5xx."""
@@ -28,15 +27,12 @@ class ModelFailure(Protocol):
     retry_after: float | None
 
 
-_logger = logging.getLogger(__name__)
-
-
 def error_answer(error: Exception, trace_id: str = "") -> Answer:
     """The answer to a request that ended in `error`; one that nobody foresaw is logged and answered 500."""
     if isinstance(error, ModelFailure):
         return Answer(error.status, {"error": error_fields(error)}, NO_RETRY | _retry_after(error.retry_after))
     if not isinstance(error, AgentKeepError):
-        log_unforeseen(error, trace_id)
+        log_unforeseen(error, f"request '{trace_id}'")
         return Answer(500, {"detail": f"Something went wrong in AgentKeep. The log has it under '{trace_id}'."})
     if error.status == 409:
         return Answer(409, {"detail": {"code": error.code, "message": error.message, **error.extra}}, NO_RETRY)
@@ -52,12 +48,6 @@ def error_fields(error: Exception) -> dict[str, str]:
     if isinstance(error, AgentKeepError):
         return {"type": error.code.lower(), "message": error.message, "detail": _known(error.extra)}
     return {"type": "internal_error", "message": "Something went wrong in AgentKeep. The log has it.", "detail": ""}
-
-
-def log_unforeseen(error: Exception, trace_id: str) -> None:
-    """Logs where an error happened, without its text, which may quote a message or a secret."""
-    frames = "".join(traceback.format_tb(error.__traceback__))
-    _logger.error("Unforeseen %s in request '%s':\n%s", type(error).__name__, trace_id, frames)
 
 
 def _known(extra: Mapping[str, object]) -> str:

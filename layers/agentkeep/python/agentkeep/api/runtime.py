@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from email.message import Message
 from typing import Any, Final, NoReturn
 
-from agentkeep.api.errors import log_unforeseen
 from agentkeep.api.stream import StreamedResponse
+from agentkeep.unforeseen import log_unforeseen
 
 API_VERSION: Final = "2018-06-01"
 STREAM_TYPE: Final = "application/vnd.awslambda.http-integration-response"
@@ -153,7 +153,7 @@ def serve_one(api: RuntimeApi, handler: Handler) -> None:
     try:
         answer = handler(event, context)
     except Exception as error:  # the border of the process: Lambda is told, and the next event comes
-        log_unforeseen(error, context.aws_request_id)
+        log_unforeseen(error, f"invocation '{context.aws_request_id}'")
         api.fail(context.aws_request_id, error)
         return
     if isinstance(answer, StreamedResponse):
@@ -170,7 +170,7 @@ def _stream(api: RuntimeApi, request_id: str, answer: StreamedResponse) -> None:
         for chunk in answer.body:
             stream.send(chunk)
     except Exception as error:  # the border of the process, with the head sent already
-        log_unforeseen(error, request_id)
+        log_unforeseen(error, f"the answer of invocation '{request_id}'")
         stream.end(error)
     else:
         stream.end()
@@ -205,7 +205,7 @@ def main() -> NoReturn:
     api = RuntimeApi(os.environ["AWS_LAMBDA_RUNTIME_API"])
     try:
         handler = load_handler(os.environ["_HANDLER"], os.environ["LAMBDA_TASK_ROOT"])
-    except BaseException as error:
+    except BaseException as error:  # the border of the process: Lambda is told why it ends
         api.fail_to_start(error)
         raise
     while True:

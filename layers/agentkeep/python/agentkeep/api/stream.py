@@ -4,7 +4,6 @@ A turn runs on a thread of its own, which puts events on a queue, while the invo
 thread is joined before the body ends, whether it was read to its end or closed early: no work outlives an invocation.
 """
 
-import os
 import queue
 import threading
 import time
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from agentkeep.loop.events import Event
+from agentkeep.settings import HEARTBEAT_AFTER_SECONDS
 
 Emit = Callable[[Event], None]
 Work = Callable[[Emit], None]
@@ -32,10 +32,6 @@ class StreamedResponse:
     body: Iterator[bytes]
 
 
-def _heartbeat_after() -> float:
-    return float(os.environ.get("AGENTKEEP_HEARTBEAT_AFTER_SECONDS") or 20)
-
-
 @dataclass(frozen=True)
 class Timing:
     """When a silent answer shows that it lives, in seconds.
@@ -44,7 +40,7 @@ class Timing:
     `end_after`: when the body ends, finished or not.
     """
 
-    head_after: float = field(default_factory=_heartbeat_after)
+    head_after: float = field(default_factory=HEARTBEAT_AFTER_SECONDS.read)
     beat_every: float = 10.0
     end_after: float = BODY_SECONDS
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from agentkeep import clock, ids
 from agentkeep.errors import AgentKeepError, NotFoundError
+from agentkeep.loop import reports
 from agentkeep.loop.commit import finished_fields
 from agentkeep.loop.decisions import status_of
 from agentkeep.loop.lease import LeaseLostError
@@ -65,6 +66,7 @@ def fail(turn: Turn, error: AgentKeepError) -> None:
     except ConditionFailedError as failure:
         raise LeaseLostError(turn.run.id) from failure
     turn.run = run
+    reports.failed(run, error, turn.model, turn.model_calls_ns)
 
 
 def close(state: State, run: Run, error: AgentKeepError) -> None:
@@ -73,6 +75,7 @@ def close(state: State, run: Run, error: AgentKeepError) -> None:
     closed, writes = _closing(state, run, window, error)
     ending = replace(state, next_seq=state.next_seq + _paired(writes), last_run_completion=closed.completed_at)
     database.transact([conversations.turn_write(state, ending, until=0, taking_over=True), *writes])
+    reports.failed(closed, error, run.request.get("override_model") or state.conversation.model)
 
 
 def settle_deleted(run: Run) -> None:
@@ -117,9 +120,8 @@ def _unclaiming(run: Run) -> Iterator[Write]:
 
 def _failure(error: AgentKeepError) -> dict[str, object]:
     stop: StopReason = error.stop_reason if isinstance(error, ModelError) else "error"
-    kind = error.error_type if isinstance(error, ModelError) else error.code.lower()
     detail = error.detail if isinstance(error, ModelError) else ""
-    recorded = {"type": kind, "message": error.message, "detail": detail, "status": error.status}
+    recorded = {"type": reports.error_type(error), "message": error.message, "detail": detail, "status": error.status}
     return {
         "status": status_of(stop) if status_of(stop) != "completed" else "failed",
         "stop_reason": stop,

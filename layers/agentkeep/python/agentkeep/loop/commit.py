@@ -1,10 +1,17 @@
-"""Commits of a turn: one transaction each, conditional on the fence, settled when the answer to it got lost."""
+"""Commits of a turn: one transaction each, conditional on the fence, settled when the answer to it got lost.
+
+A commit does not ask whether the agent is still there. Deleting an agent moves the fence of its default conversation,
+which ends a turn there; a turn of a named conversation comes to its end, in a history that nobody reaches any more.
+A condition check on the agent's item would take no round trip, but transactions that touch one item conflict, checks
+included (DynamoDB developer guide, "Transaction conflict handling"): the conversations of an agent, which share no item
+that each turn writes, would make one another fail. An effect that does change the agent finds it gone and stops.
+"""
 
 import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from agentkeep import clock
@@ -16,6 +23,7 @@ from agentkeep.store import conversations, database, messages, runs
 from agentkeep.store.content import Message
 from agentkeep.store.database import ConditionFailedError, StoreUnavailableError, Write
 from agentkeep.store.entities import Run, Step, StopReason
+from agentkeep.tools.registry import BUILTIN
 
 _log: Final = logging.getLogger(__name__)
 _TRIES: Final = 3
@@ -60,6 +68,8 @@ def _after(turn: Turn, placed: Sequence[Message], step: Step, stop: StopReason |
             "first_seq": turn.run.first_seq if turn.run.first_seq is not None else turn.state.next_seq,
             "last_seq": step.last_seq,
             "usage": turn.run.usage.plus(step.usage) if first_commit else turn.run.usage,
+            "ttft_ns": elapsed_ns(turn.run, now) if turn.run.ttft_ns is None else turn.run.ttft_ns,
+            "tools_used": list(dict.fromkeys([*turn.run.tools_used, *_tool_ids(placed)])),
             "request": {**turn.run.request, "inputs": []},
             **(finished_fields(turn.run, now) if stop else {}),
         }
@@ -72,8 +82,18 @@ def _after(turn: Turn, placed: Sequence[Message], step: Step, stop: StopReason |
 
 def finished_fields(run: Run, now: datetime) -> dict[str, object]:
     """What a run records when it ends."""
-    elapsed = int((now - run.created_at).total_seconds() * 1000)
-    return {"completed_at": now, "total_duration_ns": elapsed * 1_000_000}
+    return {"completed_at": now, "total_duration_ns": elapsed_ns(run, now)}
+
+
+def elapsed_ns(run: Run, now: datetime) -> int:
+    """How long ago a run was accepted, to the microsecond."""
+    return (now - run.created_at) // timedelta(microseconds=1) * 1000
+
+
+def _tool_ids(messages: Sequence[Message]) -> Iterator[str]:
+    for call in (call for message in messages for call in message.tool_calls):
+        if tool := BUILTIN.get(call.name):
+            yield tool.id
 
 
 def _transact(turn: Turn, step: Step, writes: Sequence[Write], token: str, own: int) -> None:

@@ -4,14 +4,13 @@ A step is: model call, commit of the answer with its calls, tools, commit of the
 between any two leaves a state from which `drive` goes on: it starts with the calls that have no return yet.
 """
 
-import logging
 import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from agentkeep import clock, ids
 from agentkeep.errors import AgentKeepError
-from agentkeep.loop import closing, effects, lease
+from agentkeep.loop import closing, effects, lease, reports
 from agentkeep.loop.commit import commit
 from agentkeep.loop.decisions import after_answer, after_returns, storable
 from agentkeep.loop.effects import Outcome
@@ -24,10 +23,10 @@ from agentkeep.store import runs
 from agentkeep.store.content import Message, ToolCall
 from agentkeep.store.database import ConditionFailedError, StoreUnavailableError
 from agentkeep.store.entities import Step, StopReason
+from agentkeep.unforeseen import log_unforeseen
 
 Emit = Callable[[Event], None]
 
-_log: Final = logging.getLogger(__name__)
 _EFFECT_TRIES: Final = 16
 _MODEL_SECONDS: Final = 600.0
 _RESERVED_SECONDS: Final = 60.0
@@ -43,11 +42,13 @@ def drive(turn: Turn, deadline: float | None, emit: Emit) -> None:
     try:
         with Renewal(turn.state.conversation.id, turn.state.fence):
             _run(turn, deadline, emit)
-    except StoreUnavailableError:
+    except StoreUnavailableError as error:
         lease.let_go(turn.state)
+        reports.interrupted(turn.run, error, turn.model)
         raise
-    except LeaseLostError:
+    except LeaseLostError as error:
         lease.let_go(turn.state)
+        reports.interrupted(turn.run, error, turn.model)
         closing.settle_deleted(turn.run)
         raise
     _note_activity(turn)
@@ -62,10 +63,10 @@ def _run(turn: Turn, deadline: float | None, emit: Emit) -> None:
         closing.fail(turn, error)
         emit(RunFinished(turn.run, error))
     except Exception:  # the border of a run: whatever broke, the conversation is left free and paired
-        _log.error("Run %s ended by an unforeseen error.", turn.run.id)
         closing.fail(turn, closing.UnforeseenError(turn.run.id))
         raise
     else:
+        reports.completed(turn.run, turn.model_calls_ns)
         emit(RunFinished(turn.run))
 
 
@@ -84,10 +85,9 @@ def _finish_interrupted_step(turn: Turn, emit: Emit) -> StopReason | None:
 
 
 def _step(turn: Turn, deadline: float | None, emit: Emit) -> StopReason | None:
-    started = time.perf_counter_ns()
     turn.recompile()
-    answer = storable(complete(_request(turn, deadline)))
-    step = _new_step(turn, answer, time.perf_counter_ns() - started)
+    answer = _ask(turn, deadline)
+    step = _new_step(turn, answer)
     decision = after_answer(answer, parallel=bool(turn.settings.get("parallel_tool_calls")))
     step.stop_reason = decision.stop
     before = len(turn.window)
@@ -96,6 +96,14 @@ def _step(turn: Turn, deadline: float | None, emit: Emit) -> StopReason | None:
     if decision.stop:
         return decision.stop
     return _returns(turn, step, decision.calls, emit)
+
+
+def _ask(turn: Turn, deadline: float | None) -> ModelAnswer:
+    started = time.perf_counter_ns()
+    try:
+        return storable(complete(_request(turn, deadline)))
+    finally:
+        turn.model_calls_ns.append(time.perf_counter_ns() - started)
 
 
 def _request(turn: Turn, deadline: float | None) -> ModelRequest:
@@ -109,7 +117,8 @@ def _request(turn: Turn, deadline: float | None) -> ModelRequest:
     )
 
 
-def _new_step(turn: Turn, answer: ModelAnswer, took_ns: int) -> Step:
+def _new_step(turn: Turn, answer: ModelAnswer) -> Step:
+    took_ns = turn.model_calls_ns[-1]
     return Step(
         id=ids.new("step"),
         run_id=turn.run.id,
@@ -196,5 +205,5 @@ def _note_activity(turn: Turn) -> None:
     )
     try:
         agent_store.record_activity(turn.agent.id, activity)
-    except Exception:  # the run has ended and its answer is out: nothing after that may raise
-        _log.exception("The end of %s is not among the activity of its agent.", turn.run.id)
+    except Exception as error:  # the run has ended and its answer is out: nothing after that may raise
+        log_unforeseen(error, f"noting the end of {turn.run.id}")

@@ -82,8 +82,7 @@ def _carrying(agent: Agent, blocks: Sequence[Block]) -> Agent:
     block_ids = [block.id for block in blocks]
     if block_ids == agent.block_ids:
         return agent
-    stamp = {"version": agent.version + 1, "updated_at": clock.now()}
-    return agent.model_copy(update={"block_ids": block_ids, **stamp})
+    return agent_store.revised(agent, agent.id, block_ids=block_ids)
 
 
 def _writes(change: BlockChange, turn: Turn) -> Iterator[Write]:

@@ -7,7 +7,7 @@ from contextvars import copy_context
 from types import TracebackType
 from typing import Final, Self
 
-from agentkeep import clock, ids
+from agentkeep import clock, ids, settings
 from agentkeep.errors import ConflictError
 from agentkeep.store import conversations
 from agentkeep.store.conversations import State
@@ -15,6 +15,8 @@ from agentkeep.store.database import ConditionFailedError, StoreUnavailableError
 
 _log: Final = logging.getLogger(__name__)
 _RENEWALS_PER_LEASE: Final = 3
+
+settings.check()
 
 
 class LeaseLostError(ConflictError):
@@ -32,7 +34,7 @@ class LeaseLostError(ConflictError):
 
 def seconds() -> float:
     """How long a lease lasts unless renewed."""
-    return float(os.environ.get("AGENTKEEP_LEASE_SECONDS") or 30)
+    return settings.LEASE_SECONDS.read()
 
 
 def until() -> int:

@@ -22,6 +22,7 @@ class Turn:
     """What the model sees (`system`, `window`, `pending`), what it may change (`blocks`), and where commits go.
 
     `state` carries the fence of this holder. `pending` are inputs that enter the history with the first answer.
+    `model_calls_ns` is how long each call of the model took that this holder made.
     """
 
     agent: Agent
@@ -32,6 +33,7 @@ class Turn:
     window: list[Message]
     pending: list[Message] = field(default_factory=list)
     recompiled: bool = False
+    model_calls_ns: list[int] = field(default_factory=list)
 
     @property
     def model(self) -> str:

@@ -1,8 +1,6 @@
 """The door to the loop: a message in, events out."""
 
-import logging
 from collections.abc import Callable
-from typing import Final
 
 from agentkeep.errors import NotFoundError
 from agentkeep.loop import closing, driver, lease
@@ -14,8 +12,7 @@ from agentkeep.loop.turn import Turn, load
 from agentkeep.store import runs
 from agentkeep.store.database import StoreUnavailableError
 from agentkeep.store.entities import Run
-
-_log: Final = logging.getLogger(__name__)
+from agentkeep.unforeseen import log_unforeseen
 
 
 def run(request: TurnRequest, emit: Callable[[Event], None]) -> None:
@@ -70,8 +67,8 @@ def _resume(interrupted: Run) -> bool:
         return isinstance(taken, Held)
     except NotFoundError:
         closing.cancel(interrupted)
-    except Exception:  # the border of one run: the others are gone on with
-        _log.exception("%s could not be gone on with.", interrupted.id)
+    except Exception as error:  # the border of one run: the others are gone on with
+        log_unforeseen(error, f"going on with {interrupted.id}")
     return False
 
 

@@ -1,12 +1,12 @@
 """The working copy of an agent's blocks while a step runs: tools edit it, the driver commits what came of it.
 
     workspace = BlockWorkspace(blocks, now=clock.now())
-    returns = [run_builtin(call, context) for call in calls]      # edits `workspace`, one edit per successful call
+    returns = [run_builtin(call, context) for call in calls]      # edits `workspace`
     for change in workspace.changed(): ...                        # one put per block, conditional on its version
     compile_system(agent, workspace.blocks, facts)                # what the next model call sees
 
-On a version conflict the driver loads the blocks again and either runs the same calls on a new workspace, which also
-gives the new return texts, or replays `workspace.edits` on it where no return text is wanted.
+On a version conflict the driver loads the blocks again and runs the same calls on a new workspace, which also gives the
+new return texts.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,9 +17,6 @@ from agentkeep import ids
 from agentkeep.memory.edits import MemoryEditError
 from agentkeep.store.entities import Block
 from agentkeep.text import clean
-
-Edit = Callable[["BlockWorkspace"], Block]
-"""An edit that can be made on any workspace. Returns the block as it is afterwards; raises MemoryEditError."""
 
 
 class UnknownLabelError(MemoryEditError):
@@ -86,7 +83,6 @@ class BlockWorkspace:
         self._loaded = {block.id: block for block in blocks}
         self._blocks = dict(self._loaded)
         self._detached: dict[str, Block] = {}
-        self._edits: list[Edit] = []
 
     @property
     def blocks(self) -> list[Block]:
@@ -98,11 +94,6 @@ class BlockWorkspace:
         """The labels of the attached blocks, in order."""
         return [block.label for block in self._blocks.values()]
 
-    @property
-    def edits(self) -> tuple[Edit, ...]:
-        """The edits that succeeded so far, oldest first; see `replay`."""
-        return tuple(self._edits)
-
     def get(self, label: str) -> Block:
         """The block `label`. Raises UnknownLabelError, which lists the labels there are."""
         for block in self._blocks.values():
@@ -112,49 +103,47 @@ class BlockWorkspace:
 
     def change_value(self, label: str, edit: Callable[[str], str]) -> Block:
         """Make `edit` on the value of the block `label`; whatever it raises leaves the block alone."""
-        return self._make(lambda workspace: workspace._write(label, lambda block: {"value": clean(edit(block.value))}))
-
-    def set_value(self, label: str, value: str) -> Block:
-        """Replace the whole value of the block `label`."""
-        return self.change_value(label, lambda _: value)
+        return self._write(label, lambda block: {"value": clean(edit(block.value))})
 
     def describe(self, label: str, description: str) -> Block:
         """Replace the description of the block `label`."""
-        return self._make(lambda workspace: workspace._write(label, lambda _: {"description": clean(description)}))
+        return self._write(label, lambda _: {"description": clean(description)})
 
     def rename(self, label: str, new_label: str) -> Block:
         """Give the block `label` the label `new_label`. Raises LabelTakenError, EmptyLabelError."""
-        return self._make(lambda workspace: workspace._rename(label, clean(new_label)))
+        block, wanted = self._writable(label), clean(new_label)
+        if wanted != block.label:
+            self._require_free(wanted)
+        return self._write(label, lambda _: {"label": wanted})
 
     def create(self, label: str, value: str, description: str | None = None) -> Block:
         """Add a new block behind the others. Raises LabelTakenError, EmptyLabelError."""
-        return self._make(lambda workspace: workspace._create(clean(label), clean(value), description))
+        wanted = clean(label)
+        self._require_free(wanted)
+        block = Block(
+            id=self._new_id(),
+            label=wanted,
+            value=clean(value),
+            description=None if description is None else clean(description),
+            created_at=self._now,
+            updated_at=self._now,
+        )
+        self._blocks[block.id] = block
+        return block
 
     def detach(self, label: str) -> Block:
         """Take the block `label` off the agent. Edits made to it in this step are still written."""
-        return self._make(lambda workspace: workspace._detach(label))
-
-    def replay(self, edits: Iterable[Edit]) -> list[MemoryEditError | None]:
-        """Make `edits`, recorded by another workspace, on this one. What each came to: None, or why it was refused."""
-        return [self._attempt(edit) for edit in edits]
+        block = self._writable(label)
+        del self._blocks[block.id]
+        if block.id in self._loaded:
+            self._detached[block.id] = block
+        return block
 
     def changed(self) -> list[BlockChange]:
         """One change per block that was created, edited or detached; nothing for edits that cancel out."""
         changes = [BlockChange(self._loaded.get(key), block) for key, block in self._blocks.items()]
         changes += [BlockChange(self._loaded[key], block, detached=True) for key, block in self._detached.items()]
         return [change for change in changes if change.written or change.detached]
-
-    def _make(self, edit: Edit) -> Block:
-        block = edit(self)
-        self._edits.append(edit)
-        return block
-
-    def _attempt(self, edit: Edit) -> MemoryEditError | None:
-        try:
-            self._make(edit)
-        except MemoryEditError as refusal:
-            return refusal
-        return None
 
     def _writable(self, label: str) -> Block:
         block = self.get(label)
@@ -175,32 +164,6 @@ class BlockWorkspace:
         if (block.label, block.value, block.description) == (before.label, before.value, before.description):
             return before
         return block.model_copy(update={"version": before.version + 1, "updated_at": self._now})
-
-    def _rename(self, label: str, new_label: str) -> Block:
-        block = self._writable(label)
-        if new_label != block.label:
-            self._require_free(new_label)
-        return self._write(label, lambda _: {"label": new_label})
-
-    def _create(self, label: str, value: str, description: str | None) -> Block:
-        self._require_free(label)
-        block = Block(
-            id=self._new_id(),
-            label=label,
-            value=value,
-            description=None if description is None else clean(description),
-            created_at=self._now,
-            updated_at=self._now,
-        )
-        self._blocks[block.id] = block
-        return block
-
-    def _detach(self, label: str) -> Block:
-        block = self._writable(label)
-        del self._blocks[block.id]
-        if block.id in self._loaded:
-            self._detached[block.id] = block
-        return block
 
     def _require_free(self, label: str) -> None:
         if not label.strip():

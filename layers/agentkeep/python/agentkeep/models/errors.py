@@ -33,11 +33,6 @@ class ModelError(AgentKeepError):
         """The stable name of this kind of failure."""
         return self.code
 
-    @property
-    def retryable(self) -> bool:
-        """Whether the same call may succeed later."""
-        return self.retries > 0
-
 
 class ModelBadRequestError(ModelError):
     """The provider found the request invalid."""

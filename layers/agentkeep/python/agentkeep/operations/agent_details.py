@@ -1,4 +1,8 @@
-"""An agent with what an answer about it shows: blocks, last run, message ids, secrets."""
+"""An agent with what an answer about it shows: blocks, last run, message ids, secrets.
+
+Whoever may read an agent sees the names of its secrets. Their values take the permission `secret:read`; without it they
+are empty texts, because clients expect a text for each.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -7,13 +11,15 @@ from agentkeep.api.render.agents import AgentParts
 from agentkeep.errors import NotFoundError
 from agentkeep.models import catalog, directory
 from agentkeep.models.endpoints import Endpoint
-from agentkeep.models.interface import ModelInfo
+from agentkeep.models.interface import EmbeddingInfo, ModelInfo
 from agentkeep.models.listing import known_model
 from agentkeep.store import agents as agent_store
 from agentkeep.store import blocks as block_store
 from agentkeep.store import conversations, messages
 from agentkeep.store.agents import Activity
 from agentkeep.store.entities import Agent
+from agentkeep.tenancy.context import current_caller
+from agentkeep.tenancy.roles import permits
 from agentkeep.tenancy.secrets import unseal
 from agentkeep.tools.registry import builtin_by_id
 
@@ -38,13 +44,20 @@ def details_of_many(agents: Sequence[Agent], include: frozenset[str]) -> list[Ag
         AgentParts(
             agent,
             model_of(agent, own),
+            embedding_of(agent),
             blocks=[blocks[block_id] for block_id in agent.block_ids if block_id in blocks],
             tools=[tool for tool_id in agent.tool_ids if (tool := builtin_by_id(tool_id))],
             activity=activities.get(agent.id, Activity()),
-            secrets={name: unseal(value) for name, value in sealed.get(agent.id, {}).items()},
+            secrets=_readable(sealed.get(agent.id, {})),
         )
         for agent in agents
     ]
+
+
+def _readable(sealed: Mapping[str, str]) -> dict[str, str]:
+    if not permits(current_caller.get().role, "secret:read"):
+        return dict.fromkeys(sealed, "")
+    return {name: unseal(value) for name, value in sealed.items()}
 
 
 def _own_providers(agents: Sequence[Agent]) -> dict[str, Endpoint]:
@@ -74,6 +87,13 @@ def model_of(agent: Agent, own: Mapping[str, Endpoint]) -> ModelInfo:
         display_name=name,
         provider_category="byok" if directory.is_own(agent.model) else "base",
     )
+
+
+def embedding_of(agent: Agent) -> EmbeddingInfo | None:
+    """The agent's embedding model, likewise; None without one, and for one whose dimension nobody knows."""
+    provider, _, name = (agent.embedding or "").partition("/")
+    dimension = catalog.embedding_dimension(name)
+    return None if dimension is None else EmbeddingInfo(agent.embedding or "", name, provider, provider, "", dimension)
 
 
 def message_ids(conversation_id: str) -> list[str]:

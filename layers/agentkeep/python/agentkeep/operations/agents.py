@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from agentkeep import clock
 from agentkeep.api.render.agents import EVERYTHING, AgentParts
 from agentkeep.api.requests.agents import CountAgents, CreateAgent, ListAgents, ListBlockAgents, ListTags, UpdateAgent
 from agentkeep.ids import new as new_id
@@ -123,8 +122,10 @@ def _updated(old: Agent, request: UpdateAgent) -> Agent:
         changes["block_ids"] = list(dict.fromkeys(request.block_ids))
     if request.tool_ids is not None:
         changes["tool_ids"] = new_agent.existing_tools(request.tool_ids)
+    if request.embedding is None and request.embedding_config:
+        changes["embedding"] = new_agent.handle_of(request.embedding_config)
     changes |= _model_changes(old, request)
-    return revised(old, **changes)
+    return agent_store.revised(old, current_caller.get().principal, **changes)
 
 
 def _model_changes(old: Agent, request: UpdateAgent) -> dict[str, Any]:
@@ -136,16 +137,6 @@ def _model_changes(old: Agent, request: UpdateAgent) -> dict[str, Any]:
     model = new_agent.chosen_model(handle or old.model)
     limit = request.context_window_limit or (None if request.llm_config else old.context_window)
     return changes | {"model": model.handle, "context_window": new_agent.window(limit, request.llm_config, model)}
-
-
-def revised(old: Agent, **changes: Any) -> Agent:
-    """The next version of an agent."""
-    stamp = {
-        "version": old.version + 1,
-        "updated_at": clock.now(),
-        "last_updated_by_id": current_caller.get().principal,
-    }
-    return Agent.model_validate({**old.model_dump(), **changes, **stamp})
 
 
 def _record_run(agent_id: str, request: UpdateAgent) -> None:

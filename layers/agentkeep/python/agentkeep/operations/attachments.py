@@ -3,11 +3,10 @@
 from collections.abc import Callable, Sequence
 
 from agentkeep.api.requests.blocks import ListAgentBlocks, UpdateBlock
-from agentkeep.errors import NotFoundError
+from agentkeep.errors import BlockLabelNotFoundError, NotFoundError
 from agentkeep.operations import blocks as block_operations
 from agentkeep.operations import new_agent
 from agentkeep.operations import tools as tool_operations
-from agentkeep.operations.agents import revised
 from agentkeep.operations.revising import revise
 from agentkeep.store import agents as agent_store
 from agentkeep.store import blocks as block_store
@@ -15,6 +14,7 @@ from agentkeep.store import database
 from agentkeep.store.database import Write
 from agentkeep.store.entities import Agent, Block
 from agentkeep.store.pages import PageRequest, take_of
+from agentkeep.tenancy.context import current_caller
 from agentkeep.tools.definition import BuiltinTool
 from agentkeep.tools.registry import builtin_by_id
 
@@ -30,11 +30,11 @@ def page_of_blocks(agent_id: str, query: ListAgentBlocks) -> list[Block]:
 
 
 def block(agent_id: str, label: str) -> Block:
-    """The agent's block with a label. Raises NotFoundError."""
+    """The agent's block with a label. Raises BlockLabelNotFoundError."""
     for found in blocks(agent_id):
         if found.label == label:
             return found
-    raise NotFoundError("Block", f"{label}' of agent '{agent_id}")
+    raise BlockLabelNotFoundError(label, agent_id)
 
 
 def update_block(agent_id: str, label: str, request: UpdateBlock) -> Block:
@@ -81,7 +81,7 @@ def _change(agent_id: str, field: str, change: Callable[[Agent], Sequence[str]],
         wanted = list(dict.fromkeys(change(old)))
         if wanted == getattr(old, field):
             return old
-        new = revised(old, **{field: wanted})
+        new = agent_store.revised(old, current_caller.get().principal, **{field: wanted})
         database.transact_all([*checks, *agent_store.update_writes(old, new)], "first")
         return new
 

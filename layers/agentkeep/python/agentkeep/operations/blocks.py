@@ -97,5 +97,5 @@ def _take_off(agent_id: str, block_id: str) -> None:
     if agent is None or block_id not in agent.block_ids:
         return
     kept = [other for other in agent.block_ids if other != block_id]
-    new = agent.model_copy(update={"block_ids": kept, "version": agent.version + 1, "updated_at": clock.now()})
+    new = agent_store.revised(agent, current_caller.get().principal, block_ids=kept)
     database.transact_all(agent_store.update_writes(agent, new), "first")

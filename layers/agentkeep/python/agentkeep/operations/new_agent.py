@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from agentkeep import clock, ids
-from agentkeep.api.requests.agents import CreateAgent
+from agentkeep.api.requests.agents import CreateAgent, UpdateAgent
 from agentkeep.api.requests.blocks import CreateBlock
 from agentkeep.errors import BadRequestError, NotFoundError
 from agentkeep.memory.instructions import default_system
@@ -102,7 +102,8 @@ def handle_of(config: dict[str, Any] | None) -> str | None:
         return None
     if config.get("handle"):
         return str(config["handle"])
-    kind, name = config.get("model_endpoint_type"), config.get("model")
+    kind = config.get("model_endpoint_type") or config.get("embedding_endpoint_type")
+    name = config.get("model") or config.get("embedding_model")
     return f"{kind}/{name}" if kind and name else None
 
 
@@ -112,7 +113,7 @@ def window(limit: int | None, config: dict[str, Any] | None, model: ModelInfo) -
     return min(int(asked or DEFAULT_CONTEXT_WINDOW), model.context_window)
 
 
-def settings(request: Any, current: dict[str, Any]) -> dict[str, Any]:
+def settings(request: CreateAgent | UpdateAgent, current: dict[str, Any]) -> dict[str, Any]:
     """The model settings after a request: those it sends, with the older fields that mean the same."""
     merged = {**current, **(request.model_settings or {})}
     config = request.llm_config or {}

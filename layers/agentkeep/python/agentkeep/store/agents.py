@@ -12,8 +12,9 @@ Item shapes (entities table):
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from agentkeep import clock
 from agentkeep.errors import NotFoundError
 from agentkeep.store import database, keys, listing
 from agentkeep.store.bodies import pack, unpack
@@ -110,6 +111,12 @@ def activities(agent_ids: Iterable[str]) -> dict[str, Activity]:
     wanted = {keys.activity(agent_id): agent_id for agent_id in agent_ids}
     found = database.batch_get(("entities", key) for key in wanted)
     return {wanted[key]: unpack(item, Activity) for (_, key), item in found.items()}
+
+
+def revised(old: Agent, by: str, **changes: Any) -> Agent:
+    """The next version of an agent, changed by the principal or agent `by`; `update_writes` stores it."""
+    stamp = {"version": old.version + 1, "updated_at": clock.now(), "last_updated_by_id": by}
+    return Agent.model_validate({**old.model_dump(), **changes, **stamp})
 
 
 def create_writes(agent: Agent) -> Iterator[Write]:

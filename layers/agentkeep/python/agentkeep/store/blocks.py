@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from agentkeep.errors import NotFoundError
+from agentkeep.errors import BlockVersionNotFoundError, NotFoundError
 from agentkeep.store import database, keys, listing
 from agentkeep.store.bodies import pack, unpack
 from agentkeep.store.content import Record
@@ -174,10 +174,10 @@ def _version(block: Block, changed_by: str, cause: Cause, run_id: str | None) ->
 
 
 def version(block_id: str, number: int) -> BlockVersion:
-    """One entry of a block's history. Raises NotFoundError."""
+    """One entry of a block's history. Raises BlockVersionNotFoundError."""
     item = database.get("entities", keys.block_version(block_id, number))
     if item is None:
-        raise NotFoundError("Block version", f"{block_id} version {number}")
+        raise BlockVersionNotFoundError(block_id, number)
     return unpack(item, BlockVersion)
 
 

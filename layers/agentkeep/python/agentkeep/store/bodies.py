@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
 from agentkeep.errors import AgentKeepError
 from agentkeep.store.content import Record
-from agentkeep.store.database import Item, StoreUnavailableError
+from agentkeep.store.database import UNANSWERED, Item, StoreUnavailableError
 from agentkeep.tenancy.client import client
 from agentkeep.tenancy.context import current_tenant
 
@@ -71,7 +71,7 @@ def _available(operation: str) -> Iterator[None]:
     """Tells an S3 that is not there just now, after botocore's own retries, from a mistake of ours."""
     try:
         yield
-    except BotoCoreError as error:
+    except UNANSWERED as error:
         raise StoreUnavailableError(operation) from error
     except ClientError as error:
         if error.response["ResponseMetadata"]["HTTPStatusCode"] < 500:

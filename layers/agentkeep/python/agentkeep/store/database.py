@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore import exceptions as botocore_errors
+from botocore.exceptions import ClientError
 
 from agentkeep.errors import AgentKeepError
 from agentkeep.store.keys import Key
@@ -33,6 +34,13 @@ _WRITE_BYTES: Final = 500
 _LARGEST_PAGE: Final = 2_000
 _ATTEMPTS: Final = 8
 _BACK_OFF_SECONDS: Final = 0.02
+UNANSWERED: Final = (
+    botocore_errors.ConnectionError, botocore_errors.HTTPClientError, botocore_errors.IncompleteReadError,
+)  # fmt: skip
+"""What botocore raises, after its own retries, when no answer came: not connected, timed out, cut off. Its other errors
+(parameters, credentials, configuration) are mistakes of ours, which sending again does not mend."""
+_REPEATS: Final = {"get_item": 1, "batch_get_item": 1, "query": 1}
+"""How often an operation without an answer is called again. A write may have happened and is not."""
 
 
 class ConditionFailedError(AgentKeepError):
@@ -233,7 +241,7 @@ def transact(writes: Sequence[Write], token: str | None = None) -> None:
             return
         except ClientError as error:
             _raise_unless_conflict(error)
-        except BotoCoreError as error:
+        except UNANSWERED as error:
             raise StoreUnavailableError("transact_write_items") from error
         _back_off(attempt)
     raise StoreUnavailableError("transact_write_items")
@@ -316,13 +324,17 @@ def _transact_item(change: Write) -> dict[str, Any]:
 
 
 def _call(operation: str, **request: Any) -> dict[str, Any]:
+    repeats = _REPEATS.get(operation, 0)
     for attempt in range(_ATTEMPTS):
         try:
             return getattr(client("dynamodb"), operation)(**request)  # type: ignore[no-any-return]
         except ClientError as error:
             _raise_if_not_transient(error, operation)
-        except BotoCoreError as error:
-            raise StoreUnavailableError(operation) from error
+        except UNANSWERED as error:
+            if not repeats:
+                raise StoreUnavailableError(operation) from error
+            repeats -= 1
+            _log.info("%s was not answered (%s) and is called once more.", operation, type(error).__name__)
         _back_off(attempt)
     raise StoreUnavailableError(operation)
 

@@ -146,7 +146,10 @@ class Conversation(Record):
 
 
 class Run(Record):
-    """One turn, from the accepted message to its stop reason. `first_seq`..`last_seq` are its messages."""
+    """One turn, from the accepted message to its stop reason. `first_seq`..`last_seq` are its messages.
+
+    `ttft_ns` runs from its acceptance to its first committed answer. `tools_used` are the ids of the tools it called.
+    """
 
     id: str
     agent_id: str
@@ -166,6 +169,7 @@ class Run(Record):
     created_at: datetime
     completed_at: datetime | None = None
     ttft_ns: int | None = None
+    tools_used: list[str] = Field(default_factory=list)
     total_duration_ns: int | None = None
 
 

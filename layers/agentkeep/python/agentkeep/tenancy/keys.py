@@ -103,7 +103,10 @@ def listing(tenant: str | None = None) -> list[ApiKey]:
 
 
 def revoke(key_id: str) -> ApiKey:
-    """Makes the key useless, once the authorizer's answer for it has left API Gateway's cache (5 minutes)."""
+    """Makes the key useless, once the authorizer's answer for it is forgotten.
+
+    The gateway keeps that for `authorizer_cache_seconds` of the deployment's settings, 60 unless set otherwise.
+    """
     client = system_client("dynamodb")
     try:
         answer = client.update_item(

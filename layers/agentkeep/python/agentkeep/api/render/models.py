@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from agentkeep.models.address import without_user
 from agentkeep.models.interface import EmbeddingInfo, ModelInfo
 
 Json = dict[str, Any]
@@ -49,7 +50,7 @@ def llm_config(info: ModelInfo, context_window: int, settings: Mapping[str, Any]
         "model": info.name,
         "display_name": info.display_name,
         "model_endpoint_type": info.endpoint_type,
-        "model_endpoint": info.endpoint,
+        "model_endpoint": without_user(info.endpoint),
         "provider_name": info.provider_name,
         "provider_category": info.provider_category,
         "model_wrapper": None,
@@ -110,7 +111,7 @@ def embedding_config(info: EmbeddingInfo) -> Json:
 def _embedding(info: EmbeddingInfo) -> Json:
     return {
         "embedding_endpoint_type": info.provider_type if info.provider_type in _ENDPOINT_TYPES else "openai",
-        "embedding_endpoint": info.endpoint,
+        "embedding_endpoint": without_user(info.endpoint),
         "embedding_model": info.name,
         "embedding_dim": info.dimension,
         "embedding_chunk_size": CHUNK_SIZE,

@@ -1,6 +1,6 @@
 """Runs, steps, their usage and their timing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from agentkeep.api.render.times import moment
@@ -72,8 +72,8 @@ def _prompt_details(record: Usage) -> Json:
     }
 
 
-def run_metrics(record: Run, tools_used: Sequence[str] | None = None) -> Json:
-    """How long a run took, in nanoseconds. `tools_used` are the ids of its tools."""
+def run_metrics(record: Run) -> Json:
+    """How long a run took, in nanoseconds, and the ids of the tools it called."""
     return {
         "id": record.id,
         "agent_id": record.agent_id,
@@ -81,7 +81,7 @@ def run_metrics(record: Run, tools_used: Sequence[str] | None = None) -> Json:
         "run_start_ns": int(record.created_at.timestamp() * 1_000_000) * 1_000,
         "run_ns": record.total_duration_ns,
         "num_steps": record.steps,
-        "tools_used": None if tools_used is None else list(tools_used),
+        "tools_used": record.tools_used,
         "template_id": None,
         "base_template_id": None,
     }
