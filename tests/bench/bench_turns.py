@@ -246,7 +246,8 @@ def rows() -> Iterator[Row]:
     """Everything, in the order of the table."""
     with started() as (bench, seconds):
         yield at_most("start to the first healthy answer", seconds, 3, "s")
-        yield at_most("resident memory, idle", _megabytes(bench.pid), 200, "MB")
+        bench.turn(bench.agent())
+        yield at_most("resident memory, idle after one turn", _megabytes(bench.pid), 200, "MB")
         yield from latencies(bench)
         yield from throughput(bench)
         yield from histories(bench)

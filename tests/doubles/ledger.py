@@ -1,13 +1,16 @@
 """What the store holds of an agent, read past the operations: for comparing two histories, and for finding damage."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from agentkeep.memory.render import core_memory, fingerprint
 from agentkeep.store.bodies import unpack
 from agentkeep.store.content import Message, Record, Usage
 from agentkeep.store.entities import Agent, Block, BlockVersion, Run, Step
+from agentkeep.store.messages import END
 from infra.local.environment import table_name
 from tests.doubles.system import System
 
@@ -79,9 +82,13 @@ class Ledger:
 
     def history(self, conversation: str) -> list[Message]:
         """The messages of a conversation behind its system message, by sequence number."""
-        items = [each for each in self.messages if each["pk"] == f"{self._system.tenant}#messages#{conversation}"]
+        return self._messages(conversation, 1, END)
+
+    def _messages(self, conversation: str, first: int, last: int) -> list[Message]:
+        pk = f"{self._system.tenant}#messages#{conversation}"
+        items = [each for each in self.messages if each["pk"] == pk and first <= each["sk"] <= last]
         with self._system.acting():
-            return [unpack(item, Message) for item in sorted(items, key=lambda item: item["sk"]) if item["sk"] > 0]
+            return [unpack(item, Message) for item in sorted(items, key=lambda item: item["sk"])]
 
     def versions(self, block_id: str) -> list[BlockVersion]:
         """The history of a block, oldest first."""
@@ -134,6 +141,17 @@ class Ledger:
         if item["lease_until"] or "run_id" in item or "lease_owner" in item:
             yield f"{identifier}: not free"
         yield from unpaired(history)
+        yield from self._damage_of_memory(identifier, item)
+
+    def _damage_of_memory(self, identifier: str, item: Item) -> Iterator[str]:
+        """The window says that the system message shows memory as it is now, and it does not."""
+        (system,) = self._messages(identifier, 0, 0)
+        for agent in (agent for agent in self.agents if agent.id == system.agent_id):
+            known = {block.id: block for block in self.blocks}
+            blocks = [known[block_id] for block_id in agent.block_ids if block_id in known]
+            current = json.loads(item["window"])["compiled_from"] == fingerprint(agent, blocks)
+            if current and core_memory(blocks) not in system.text:
+                yield f"{identifier}: its system message is older than its window says"
 
     def _damage_of_run(self, run: Run) -> Iterator[str]:
         if run.conversation not in self.conversations:

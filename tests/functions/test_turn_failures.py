@@ -94,6 +94,18 @@ def test_a_later_call_that_is_refused_keeps_what_was_committed(
     assert [message["content"] for message in shown(stage.send(agent, "And now?"))] == ["Acknowledged."]
 
 
+def test_memory_that_changed_before_a_turn_failed_is_what_the_next_turn_shows(stage: Stage, agent: str) -> None:
+    path = f"/v1/agents/{agent}/core-memory/blocks/human"
+    assert stage.system.call("agents", "PATCH", path, {"value": "Priya, of Lyon."}).status == 200
+    _fail_at(stage, 1, ModelRateLimitError("No."))
+    assert stage.send(agent, stage.scene.text).status == 429
+
+    stage.model.think = stage.scene.think
+    stage.send(agent, "And now?")
+
+    assert "Priya, of Lyon." in stage.model.requests[-1].messages[0].text
+
+
 def test_a_failure_of_a_stream_is_told_after_what_was_committed(stage: Stage, agent: str) -> None:
     _fail_at(stage, 2, ModelRateLimitError("No.", "429: why"))
     body = {"messages": [{"role": "user", "content": stage.scene.text}], "streaming": True}

@@ -1,5 +1,6 @@
 """Who may run a conversation: a long turn keeps it, a dead one loses it in time, and whoever lost it writes no more."""
 
+import threading
 import time
 from collections.abc import Iterator
 
@@ -100,6 +101,38 @@ def test_a_holder_that_lost_its_lease_commits_nothing_more(stage: Stage, write: 
         assert stage.contents(agent).history[-2:] == ["user: And now?", "assistant: Acknowledged."]
 
 
+@pytest.mark.parametrize("write", [2, 4, 6])
+def test_a_late_commit_is_refused_before_the_new_holder_has_written_anything(stage: Stage, write: int) -> None:
+    whole = stage.scene.new_agent(stage.system)
+    stage.send(whole, stage.scene.text)
+    agent = stage.scene.new_agent(stage.system)
+    thinking, refused = threading.Event(), threading.Event()
+    answers: list[Answer] = []
+    second = threading.Thread(target=lambda: answers.append(stage.send(agent, stage.scene.text, "otid-1")))
+
+    def think(request: ModelRequest) -> ModelAnswer:
+        if second.is_alive():
+            thinking.set()
+            assert refused.wait(30)
+        return stage.scene.think(request)
+
+    def take_over() -> None:
+        stage.pass_time(31)
+        second.start()
+        assert thinking.wait(30)
+
+    stage.model.think = think
+    stage.system.engine.faults = FaultPlan(write, "before", take_over)
+
+    late = stage.send(agent, stage.scene.text, "otid-1")
+    refused.set()
+    second.join()
+
+    assert (late.status, late.body["detail"]["code"]) == (409, "LEASE_LOST")
+    assert [answer.status for answer in answers] == [200]
+    assert stage.contents(agent) == stage.contents(whole)
+
+
 def test_a_former_process_holds_nothing(stage: Stage) -> None:
     agent = stage.scene.new_agent(stage.system)
     stage.die_at(3, agent)
@@ -118,6 +151,7 @@ def test_a_mistake_before_the_first_model_call_leaves_no_lease(stage: Stage, bro
         assert stage.send(agent, "Hello?", "otid-1").status == 500
 
     assert stage.contents(agent) == before
+    assert stage.send(agent, "And now?").status == 200
     assert stage.send(agent, "Hello?", "otid-1").status == 200
 
 

@@ -2,6 +2,7 @@
 
 import random
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -137,7 +138,7 @@ class Chaos:
     def _is_answered(self, conversation: str, text: str) -> bool:
         """Repeats the message until it is answered, or its run has failed for good."""
         request = TurnRequest(self.agent, conversation, [Input(content=[TextPart(text=text)], otid=text)])
-        while True:
+        for _ in range(1_000):
             events: list[Event] = []
             try:
                 with self.stage.system.acting():
@@ -147,7 +148,8 @@ class Chaos:
             except Death:
                 self.stage.start_again()
             except (ConflictError, StoreUnavailableError):
-                threading.Event().wait(random.uniform(0, 0.02))
+                time.sleep(random.uniform(0, 0.02))
+        raise AssertionError(f"{text} was neither answered nor refused for good")
 
     def expect_each_answered_message_once(self) -> None:
         ledger = Ledger(self.stage.system)

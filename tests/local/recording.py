@@ -9,6 +9,8 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from tests.local.clients import TLS
+
 _OF_ONE_HOP: Final = {b"content-length", b"transfer-encoding", b"connection", b"host"}
 
 
@@ -32,7 +34,7 @@ class Recorder:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         headers = [(name, value) for name, value in request.headers.raw if name not in _OF_ONE_HOP]
-        async with httpx.AsyncClient(base_url=self._target, timeout=60) as client:
+        async with httpx.AsyncClient(base_url=self._target, timeout=60, verify=TLS) as client:
             onward = client.build_request(
                 request.method,
                 httpx.URL(path=request.url.path, query=request.url.query.encode()),

@@ -12,7 +12,7 @@ from letta_client.types import AgentState
 
 from tests.doubles.provider import ScriptedProvider
 from tests.doubles.provider_replies import fail, say
-from tests.local.clients import CountedRequests, client_of, history, in_threads, kinds, said, unpaired_calls
+from tests.local.clients import TLS, CountedRequests, client_of, history, in_threads, kinds, said, unpaired_calls
 from tests.local.servers import LocalServer
 
 MODEL = "openai/gpt-4o-mini"
@@ -34,7 +34,7 @@ class LosesAnswers(httpx.HTTPTransport):
     """Lets requests through and loses the answers to the first `count` of those that send a message."""
 
     def __init__(self, count: int) -> None:
-        super().__init__()
+        super().__init__(verify=TLS)
         self._count = count
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -58,12 +58,12 @@ class TestTwoAtOnce:
         _until_running(client, agent.id)
         counted.sent.clear()
 
-        with pytest.raises(ConflictError) as caught:
-            client.agents.messages.create(agent.id, input="two")
+        for streaming in (False, True):
+            with pytest.raises(ConflictError, match="is currently being processed") as caught:
+                list(client.agents.messages.create(agent.id, input="two", streaming=streaming))
+            assert f"run_id={_newest_run(client, agent.id)}" in str(caught.value)
 
-        assert "is currently being processed" in str(caught.value)
-        assert f"run_id={_newest_run(client, agent.id)}" in str(caught.value)
-        assert counted.sent.count(f"POST /v1/agents/{agent.id}/messages") == 1
+        assert counted.sent.count(f"POST /v1/agents/{agent.id}/messages") == 2
         first.join()
         assert kinds(history(client, agent.id)) == ["system_message", "user_message", "assistant_message"]
 
@@ -129,9 +129,7 @@ class TestRetriesOfTheClient:
         self, shared_server: LocalServer, agent: AgentState, provider: ScriptedProvider, lost: int
     ) -> None:
         name = uuid4().hex
-        client = client_of(
-            shared_server.base_url, max_retries=2, http_client=httpx.Client(transport=LosesAnswers(lost), timeout=30)
-        )
+        client = client_of(shared_server.base_url, transport=LosesAnswers(lost), max_retries=2)
 
         answer = client.agents.messages.create(agent.id, input=f"{INSERT}\n{name}")
 
@@ -157,10 +155,7 @@ class TestRetriesOfTheClient:
         self, shared_server: LocalServer, agent: AgentState, provider: ScriptedProvider
     ) -> None:
         """Nothing of a turn that failed is kept, so the next try is the turn."""
-        transport = LosesAnswers(1)
-        client = client_of(
-            shared_server.base_url, max_retries=2, http_client=httpx.Client(transport=transport, timeout=30)
-        )
+        client = client_of(shared_server.base_url, transport=LosesAnswers(1), max_retries=2)
         provider.script(fail(400))
 
         answer = client.agents.messages.create(agent.id, input="@say Hello.")

@@ -1,11 +1,13 @@
 """Stopping and starting again, politely and by kill -9 under load: what was answered is there, and nothing twice."""
 
 import json
+import random
 import socket
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -26,9 +28,11 @@ CUT_OFF: Final = (APIConnectionError, APIStatusError, httpx.HTTPError)
 
 
 def free_port() -> int:
-    """A port that nobody has at the moment, so that a server can come back to it."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return int(taken.getsockname()[1])
+    """A port that a server can come back to: below those that systems give to outgoing connections."""
+    while True:
+        port = random.randint(20_000, 30_000)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 @pytest.fixture

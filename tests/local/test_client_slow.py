@@ -29,8 +29,8 @@ def slow_provider() -> Iterator[ScriptedProvider]:
 
 @pytest.fixture(scope="module")
 def hasty_server(tmp_path_factory: pytest.TempPathFactory, slow_provider: ScriptedProvider) -> Iterator[LocalServer]:
-    """A server that shows signs of life after half a second instead of twenty."""
-    environment = slow_provider.environment | {"AGENTKEEP_HEARTBEAT_AFTER_SECONDS": "0.5"}
+    """A server that shows signs of life after a second instead of twenty."""
+    environment = slow_provider.environment | {"AGENTKEEP_HEARTBEAT_AFTER_SECONDS": "1"}
     local = LocalServer(tmp_path_factory.mktemp("slow") / "data", environment).start()
     warm = client_of(local.base_url)
     warm.agents.messages.create(warm.agents.create(model=MODEL).id, input="hello")
@@ -65,17 +65,17 @@ def test_the_signs_of_life_are_spaces(
     slow_provider.script(say("At last.", wait=2))
 
     url, begin = f"{hasty_server.base_url}/v1/agents/{agent.id}/messages", time.monotonic()
-    with httpx.stream("POST", url, json={"input": "Take your time."}, timeout=1.8) as answer:
+    with httpx.stream("POST", url, json={"input": "Take your time."}, timeout=1.9) as answer:
         first_after = time.monotonic() - begin
         chunks = list(answer.iter_raw())
 
     assert answer.status_code == 200
-    assert 0.4 < first_after < 1.5
+    assert 0.9 < first_after < 1.9
     assert chunks[0].strip() == b""
     assert json.loads(b"".join(chunks))["messages"][0]["content"] == "At last."
 
 
-@pytest.mark.parametrize("status", [400, 401, 429, 500])
+@pytest.mark.parametrize("status", [400, 401])
 def test_an_early_refusal_of_the_provider_keeps_its_status(
     client: Letta, agent: AgentState, slow_provider: ScriptedProvider, status: int
 ) -> None:
@@ -110,7 +110,7 @@ def test_refusals_beside_a_slow_turn_come_at_once_with_their_status(
 def test_a_late_failure_is_told_with_what_was_committed(
     client: Letta, agent: AgentState, slow_provider: ScriptedProvider
 ) -> None:
-    slow_provider.script(INSERT, fail(400, wait=1.5))
+    slow_provider.script(INSERT, fail(400, wait=2))
 
     answer = client.agents.messages.create(agent.id, input="Take your time.")
 

@@ -160,7 +160,7 @@ class TestCrowd:
         local.stop()
 
     def test_no_answer_crosses(self, server: LocalServer) -> None:
-        assert _crossings(server, rounds=3) == []
+        assert _crossings(server, rounds=2) == []
 
     @pytest.mark.long
     @pytest.mark.timeout(600)

@@ -75,6 +75,7 @@ def agent(client: Letta) -> AgentState:
 
 
 class TestWhatIsNotServed:
+    @pytest.mark.filterwarnings("ignore:deprecated:DeprecationWarning")  # letta-client's own, of messages.stream
     @pytest.mark.parametrize("operation", COMING)
     def test_what_is_to_come_says_so_once(self, shared_server: LocalServer, operation: str) -> None:
         counted = CountedRequests()

@@ -129,6 +129,24 @@ def test_listing_loads_no_sdk_and_warming_loads_the_one_that_is_needed() -> None
     assert done.stdout.splitlines() == ["[]", "['openai']"]
 
 
+@pytest.mark.parametrize(
+    ("provider", "first_call"),
+    [("openai", "chat.completions.with_streaming_response"), ("anthropic", "messages.with_streaming_response")],
+)
+def test_after_warming_a_first_call_imports_next_to_nothing(provider: str, first_call: str) -> None:
+    program = (
+        "import sys; from agentkeep.models import warm;"
+        f"from agentkeep.models import {provider}_provider as sdk; warm(['{provider}/x']).join();"
+        "loaded = set(sys.modules);"
+        f"sdk._client('key', 'http://127.0.0.1:1').{first_call};"
+        "print(len(set(sys.modules) - loaded))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+
+    assert int(done.stdout) <= 3
+
+
 def test_warming_is_over_when_its_thread_is() -> None:
     thread = warm(["demo/memory"])
     thread.join(10)

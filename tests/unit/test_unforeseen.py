@@ -5,7 +5,6 @@ from pydantic import TypeAdapter
 
 from agentkeep.unforeseen import log_unforeseen
 
-
 QUOTED = "Ada owes Bob"
 
 

@@ -109,7 +109,7 @@ class Storage:
             try:
                 yield self._writer
                 self._writer.execute("COMMIT")
-            except BaseException:
+            except BaseException:  # whatever ends the block, the next writer finds no transaction open
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
                 raise

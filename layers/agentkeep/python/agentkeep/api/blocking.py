@@ -4,14 +4,14 @@ Letta's clients read for 60 s and API Gateway for 29 s before they give up on a 
 the outcome is known, but not for long: then it is 200, white space keeps the connection, and the JSON follows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Final
 
 from agentkeep.api.answers import dumps
-from agentkeep.api.errors import log_unforeseen
 from agentkeep.api.outcome import Outcome, Show
-from agentkeep.api.stream import StreamedResponse, Timing, Work, Worker
+from agentkeep.api.stream import StreamedResponse, Timing, Work, WorkedBody, Worker
 from agentkeep.errors import AgentKeepError
+from agentkeep.unforeseen import log_unforeseen
 
 _HEADERS: Final = {"Content-Type": "application/json"}
 _BEAT: Final = b" "
@@ -28,14 +28,14 @@ def blocking(work: Work, show: Show, timing: Timing | None = None) -> StreamedRe
     while not outcome.over and (event := worker.next(by=timing.head_after)):
         outcome.add(event)
     if not outcome.over:
-        return StreamedResponse(200, dict(_HEADERS), _beating(worker, outcome, timing))
+        return StreamedResponse(200, dict(_HEADERS), WorkedBody(worker, _beating(worker, outcome, timing)))
     worker.join()
     if outcome.error is not None:
         raise outcome.error
     return StreamedResponse(200, dict(_HEADERS), iter((dumps(outcome.body()).encode(),)))
 
 
-def _beating(worker: Worker, outcome: Outcome, timing: Timing) -> Iterator[bytes]:
+def _beating(worker: Worker, outcome: Outcome, timing: Timing) -> Generator[bytes, None, None]:
     try:
         yield _BEAT
         next_beat = worker.age + timing.beat_every
@@ -55,4 +55,4 @@ def _beating(worker: Worker, outcome: Outcome, timing: Timing) -> Iterator[bytes
 
 def _log(outcome: Outcome) -> None:
     if outcome.error is not None and not isinstance(outcome.error, AgentKeepError):
-        log_unforeseen(outcome.error, outcome.run_id or "")
+        log_unforeseen(outcome.error, outcome.run_id or "a turn")

@@ -4,15 +4,15 @@ Every frame carries `run_id` and `seq_id`. The first is a ping, number 1; a ping
 since it is no event of the run. The end is always told: stop reason, usage, an `error` event if it failed, `[DONE]`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, Final
 
 from agentkeep.api.answers import dumps
-from agentkeep.api.errors import log_unforeseen
 from agentkeep.api.outcome import Outcome, Show
 from agentkeep.api.render import frames
-from agentkeep.api.stream import StreamedResponse, Timing, Work, Worker
+from agentkeep.api.stream import StreamedResponse, Timing, Work, WorkedBody, Worker
 from agentkeep.errors import AgentKeepError
+from agentkeep.unforeseen import log_unforeseen
 
 _HEADERS: Final = {"Content-Type": "text/event-stream", "Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 _DONE: Final = b"data: [DONE]\n\n"
@@ -27,10 +27,10 @@ def sse(work: Work, show: Show, timing: Timing | None = None) -> StreamedRespons
     if outcome.error is not None and outcome.run_id is None:
         worker.join()
         raise outcome.error
-    return StreamedResponse(200, dict(_HEADERS), _stream(worker, outcome, timing))
+    return StreamedResponse(200, dict(_HEADERS), WorkedBody(worker, _stream(worker, outcome, timing)))
 
 
-def _stream(worker: Worker, outcome: Outcome, timing: Timing) -> Iterator[bytes]:
+def _stream(worker: Worker, outcome: Outcome, timing: Timing) -> Generator[bytes, None, None]:
     numbered = _Numbered(outcome)
     try:
         yield numbered.new(frames.ping(outcome.run_id))
@@ -53,7 +53,7 @@ def _end(outcome: Outcome, numbered: "_Numbered") -> Iterator[bytes]:
     yield numbered.new(frames.usage_statistics(outcome.usage))
     if outcome.error is not None:
         if not isinstance(outcome.error, AgentKeepError):
-            log_unforeseen(outcome.error, outcome.run_id or "")
+            log_unforeseen(outcome.error, outcome.run_id or "a turn")
         yield b"event: error\n" + numbered.new(frames.error_message(outcome.error, outcome.run_id))
     yield _DONE
 

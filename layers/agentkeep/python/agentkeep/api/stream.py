@@ -7,7 +7,7 @@ thread is joined before the body ends, whether it was read to its end or closed 
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from typing import Final
@@ -86,6 +86,28 @@ class Worker:
     def join(self) -> None:
         """Waits for the turn to end, however it ends."""
         self._thread.join()
+
+
+class WorkedBody:
+    """Pieces made of a worker's events. Read to its end or closed, even before it was begun, it joins the worker.
+
+    A generator alone would not: closing one that was not begun runs nothing of it.
+    """
+
+    def __init__(self, worker: Worker, pieces: Generator[bytes, None, None]) -> None:
+        self._worker = worker
+        self._pieces = pieces
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        return next(self._pieces)
+
+    def close(self) -> None:
+        """Ends the body early; the work behind it goes on to its end first."""
+        self._pieces.close()
+        self._worker.join()
 
 
 class ContextBody:

@@ -47,8 +47,9 @@ def call(request: ModelRequest, endpoint: Endpoint, seconds: float) -> ModelAnsw
 
 
 def load() -> None:
-    """Import the SDK, which takes two to three seconds, so that the first call need not."""
-    import anthropic  # noqa: F401
+    """Import the SDK and what its first client and call would: some seconds that the first turn need not wait."""
+    with _client(NO_KEY, DEFAULT_ADDRESS, None) as client:
+        _ = client.messages.with_streaming_response
 
 
 def _client(key: str, base_url: str, http_client: "httpx2.Client | None") -> "Anthropic":

@@ -60,10 +60,9 @@ class BlockVersion(Record):
 
 
 class Agent(Record):
-    """An agent. Blocks and custom tools are by id, in order; builtin tools by name; the rest is its own.
+    """An agent. Blocks and tools are by id, in order; the rest is its own.
 
-    `settings` holds what is kept for its API shape and read by nobody below: model_settings, compaction_settings,
-    llm_config overrides, template ids. `version` counts writes and guards concurrent updates.
+    `version` counts its writes from 1 and guards concurrent updates: see `store.agents.revised`.
     """
 
     id: str
