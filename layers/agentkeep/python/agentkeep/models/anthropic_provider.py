@@ -48,11 +48,11 @@ def call(request: ModelRequest, endpoint: Endpoint, seconds: float) -> ModelAnsw
 
 def load() -> None:
     """Import the SDK and what its first client and call would: some seconds that the first turn need not wait."""
-    with _client(NO_KEY, DEFAULT_ADDRESS, None) as client:
+    with _client(NO_KEY, DEFAULT_ADDRESS) as client:
         _ = client.messages.with_streaming_response
 
 
-def _client(key: str, base_url: str, http_client: "httpx2.Client | None") -> "Anthropic":
+def _client(key: str, base_url: str, http_client: "httpx2.Client | None" = None) -> "Anthropic":
     from anthropic import Anthropic
 
     # The SDK sends the key as a bearer token only; other servers of this shape may still read the older header.

@@ -49,11 +49,11 @@ def call(request: ModelRequest, endpoint: Endpoint, seconds: float) -> ModelAnsw
 
 def load() -> None:
     """Import the SDK and what its first client and call would: one to two seconds that the first turn need not wait."""
-    with _client(NO_KEY, DEFAULT_ADDRESS, None) as client:
+    with _client(NO_KEY, DEFAULT_ADDRESS) as client:
         _ = client.chat.completions.with_streaming_response
 
 
-def _client(key: str, base_url: str, http_client: "httpx2.Client | None") -> "OpenAI":
+def _client(key: str, base_url: str, http_client: "httpx2.Client | None" = None) -> "OpenAI":
     from openai import OpenAI
 
     return OpenAI(api_key=key, base_url=base_url, max_retries=0, http_client=http_client)
