@@ -127,7 +127,7 @@ def _idle(state: State) -> State:
         raise ConversationBusyError(state.run_id)
     if state.run_id:
         close_dead(state, state.run_id)
-        return conversations.get(state.conversation.id)
+        return _idle(conversations.get(state.conversation.id))
     return state
 
 
