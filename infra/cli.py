@@ -116,8 +116,7 @@ def local(
     """
     from infra.commands.local import Options, serve
 
-    flags = (ephemeral, require_keys, allow_private_urls)
-    serve(Options(host, port, data, *flags, log_level, fast))
+    serve(Options(host, port, data, ephemeral, require_keys, allow_private_urls, log_level, fast))
 
 
 @app.command()

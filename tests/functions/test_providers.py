@@ -160,7 +160,7 @@ def test_what_cannot_be_called_is_refused(
 def test_a_private_address_is_refused_before_anything_is_kept(
     system: System, monkeypatch: pytest.MonkeyPatch, leads_to: str
 ) -> None:
-    monkeypatch.setattr("agentkeep.egress.resolve", lambda host, port: [leads_to])
+    monkeypatch.setattr("agentkeep.egress.addresses.resolve", lambda host, port: [leads_to])
 
     made = post(system, base_url="https://inside.example")
     checked = system.call(

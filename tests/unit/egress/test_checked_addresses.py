@@ -6,15 +6,15 @@ import httpx2
 import pytest
 import urllib3
 
-from agentkeep.egress import (
+from agentkeep.egress.addresses import (
     RefusedAddressError,
     UnusableUrlError,
     checked_addresses,
-    checked_client,
-    checked_pool,
     is_public,
     usable_url,
 )
+from agentkeep.egress.clients import checked_client
+from agentkeep.egress.pools import checked_pool
 from tests.doubles.resolver import Resolver
 
 METADATA = "169.254.169.254"

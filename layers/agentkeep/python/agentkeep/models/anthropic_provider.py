@@ -52,7 +52,7 @@ def load() -> None:
         _ = client.messages.with_streaming_response
 
 
-def _client(key: str, base_url: str, http_client: "httpx2.Client | None") -> "Anthropic":
+def _client(key: str, base_url: str, http_client: "httpx2.Client | None" = None) -> "Anthropic":
     from anthropic import Anthropic
 
     # The SDK sends the key as a bearer token only; other servers of this shape may still read the older header.

@@ -5,16 +5,17 @@ import logging
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 
-import urllib3
-
-from agentkeep import egress
 from agentkeep.errors import AgentKeepError
 from agentkeep.models import failures, provider_types
 from agentkeep.models.endpoints import Endpoint
 from agentkeep.models.errors import ModelError
 from agentkeep.store.entities import ProviderModel
+
+if TYPE_CHECKING:
+    import urllib3
 
 REMEMBERED_SECONDS: Final = 60.0
 REMEMBERED_FAILURE_SECONDS: Final = 10.0
@@ -22,15 +23,14 @@ MOST_MODELS: Final = 2_000
 _MOST_BYTES: Final = 8 * 1024 * 1024
 _MOST_SECONDS: Final = 10.0
 _KEPT: Final = 1_000
-_TIMEOUT: Final = urllib3.Timeout(connect=2.0, read=5.0)
+_CONNECT_SECONDS: Final = 2.0
+_READ_SECONDS: Final = 5.0
 _WINDOW_NAMES: Final = (
     "max_input_tokens", "context_length", "max_model_len", "context_window", "max_context_length",
 )  # fmt: skip
 _OUTPUT_NAMES: Final = ("max_tokens", "max_output_tokens", "max_completion_tokens")
 _LONGEST_NAME: Final = 256
 _logger = logging.getLogger(__name__)
-_pool = urllib3.PoolManager(num_pools=4, retries=False, timeout=_TIMEOUT)
-_checked_pool = egress.checked_pool(num_pools=32, retries=False, timeout=_TIMEOUT)
 
 Models = tuple[ProviderModel, ...]
 
@@ -72,11 +72,23 @@ def _stated(entry: Mapping[str, Any], names: Sequence[str]) -> int | None:
     return next((value for value in values if isinstance(value, int) and 0 < value < 10**12), None)
 
 
+@cache
+def _pool(own: bool) -> "urllib3.PoolManager":
+    import urllib3
+
+    from agentkeep.egress.pools import checked_pool
+
+    timeout = urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS)
+    make = checked_pool if own else urllib3.PoolManager
+    return make(num_pools=32 if own else 4, retries=False, timeout=timeout)
+
+
 def _ask(endpoint: Endpoint, path: str) -> Any:
-    pool = _checked_pool if endpoint.own else _pool
+    import urllib3  # 20 ms, which functions that list no models need not wait for
+
     url = f"{endpoint.base_url.rstrip('/')}/{path}"
     try:
-        response = pool.request("GET", url, headers=_headers(endpoint), preload_content=False)
+        response = _pool(endpoint.own).request("GET", url, headers=_headers(endpoint), preload_content=False)
         try:
             body = _body(response)
         finally:
@@ -97,8 +109,10 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
-def _body(response: urllib3.BaseHTTPResponse) -> bytes:
+def _body(response: "urllib3.BaseHTTPResponse") -> bytes:
     """The body, unless it is endless or trickles in."""
+    import urllib3
+
     deadline = time.monotonic() + _MOST_SECONDS
     body = bytearray()
     while chunk := response.read1(65_536):
@@ -108,7 +122,7 @@ def _body(response: urllib3.BaseHTTPResponse) -> bytes:
     return bytes(body)
 
 
-def _document(endpoint: Endpoint, response: urllib3.BaseHTTPResponse, body: bytes) -> Any:
+def _document(endpoint: Endpoint, response: "urllib3.BaseHTTPResponse", body: bytes) -> Any:
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):

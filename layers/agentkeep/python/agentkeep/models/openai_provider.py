@@ -53,7 +53,7 @@ def load() -> None:
         _ = client.chat.completions.with_streaming_response
 
 
-def _client(key: str, base_url: str, http_client: "httpx2.Client | None") -> "OpenAI":
+def _client(key: str, base_url: str, http_client: "httpx2.Client | None" = None) -> "OpenAI":
     from openai import OpenAI
 
     return OpenAI(api_key=key, base_url=base_url, max_retries=0, http_client=http_client)

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any, Final
 
-from agentkeep.egress import RefusedAddressError
+from agentkeep.egress.addresses import RefusedAddressError
 from agentkeep.models import failures
 
 Document = dict[str, Any]

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from agentkeep import egress
+from agentkeep.egress.clients import checked_client
 from agentkeep.models.endpoints import Endpoint
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class ClientCache(Generic[Client]):
         wanted = (key, address, endpoint.own)
         with self._lock:
             if wanted not in self._clients:
-                self._clients[wanted] = self._make(key, address, egress.checked_client() if endpoint.own else None)
+                self._clients[wanted] = self._make(key, address, checked_client() if endpoint.own else None)
             self._clients.move_to_end(wanted)
             if len(self._clients) > KEPT:
                 self._clients.popitem(last=False)

@@ -124,7 +124,7 @@ def idle(state: State) -> State:
         raise ConversationBusyError(state.run_id)
     if state.run_id:
         close_dead(state, state.run_id)
-        return _idle(conversations.get(state.conversation.id))
+        return idle(conversations.get(state.conversation.id))
     return state
 
 

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from agentkeep import clock, egress, ids
+from agentkeep import clock, ids
 from agentkeep.api.requests.providers import CheckProvider, CreateProvider, ListProviders, UpdateProvider
+from agentkeep.egress.addresses import usable_url
 from agentkeep.errors import ConflictError
 from agentkeep.models import ModelError, directory, lists, provider_types
 from agentkeep.models.endpoints import NO_KEY, Endpoint
@@ -78,7 +79,7 @@ def _draft(name: str, provider_type: str, base_url: str | None) -> Provider:
         id=ids.new("provider"),
         name=name,
         provider_type=provider_type,
-        base_url=egress.usable_url(base_url) if base_url else None,
+        base_url=usable_url(base_url) if base_url else None,
         created_by_id=caller,
         last_updated_by_id=caller,
         created_at=now,
@@ -122,7 +123,7 @@ def update(provider_id: str, request: UpdateProvider) -> Provider:
     given = request.given()
     changes: dict[str, Any] = {}
     if "base_url" in given:
-        changes["base_url"] = egress.usable_url(given["base_url"]) if given["base_url"] else None
+        changes["base_url"] = usable_url(given["base_url"]) if given["base_url"] else None
     if "api_key" in given:
         changes["sealed_key"] = seal(given["api_key"]) if given["api_key"] else None
     return revise(partial(_write, provider_id, **changes))

@@ -11,12 +11,11 @@ from agentkeep.tenancy.context import Caller
 ROLES: Final = ("admin", "agent_creator", "user")
 _GRANTS: Final[dict[str, frozenset[str]]] = {
     "admin": frozenset({"*:*"}),
-    "agent_creator": frozenset({"*:read", "*:write", "*:delete", "message:send", "secret:read"}),
-    "user": frozenset({"*:read", "conversation:write", "message:send", "run:write"}),
+    "agent_creator": frozenset({"*:read", "*:write", "*:delete", "message:send", "secret:read", "provider:read"}),
+    "user": frozenset({"*:read", "conversation:write", "message:send", "run:write", "provider:read"}),
 }
-_NEVER_BY_WILDCARD: Final = frozenset({"admin", "key", "secret", "provider:write", "provider:delete"})
-"""Resources, and single permissions, that a role includes only by name; `*:*` includes them. Whoever lists models may
-see whose they are; keys and addresses of providers are an admin's to set."""
+_NEVER_BY_WILDCARD: Final = frozenset({"admin", "key", "provider", "secret"})
+"""Resources that a role includes only by name; `*:*` includes them."""
 
 
 def permits(role: str, permission: str) -> bool:
@@ -25,8 +24,7 @@ def permits(role: str, permission: str) -> bool:
     if "*:*" in grants:
         return True
     resource, _, action = permission.partition(":")
-    by_wildcard = _NEVER_BY_WILDCARD.isdisjoint({resource, permission}) and f"*:{action}" in grants
-    return permission in grants or by_wildcard
+    return permission in grants or (resource not in _NEVER_BY_WILDCARD and f"*:{action}" in grants)
 
 
 def require(permission: str, caller: Caller) -> None:
