@@ -230,7 +230,7 @@ def test_several_failures_in_a_row_cost_nothing(stage: Stage, undisturbed: Undis
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-@settings(max_examples=600, deadline=None, suppress_health_check=one_stage)
+@settings(max_examples=150, deadline=None, suppress_health_check=one_stage)
 @given(several_faults)
 def test_any_failures_in_a_row_cost_nothing(stage: Stage, undisturbed: Undisturbed, several: list[Faults]) -> None:
     _recovers_from_all(stage, undisturbed, several)

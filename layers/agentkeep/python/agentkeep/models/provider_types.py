@@ -1,6 +1,6 @@
 """The types of providers that a tenant can set up: which API each speaks, and where it usually is.
 
-Addresses are those of the providers' own documentation for OpenAI-compatible clients, read in November 2026.
+Addresses are the ones that providers commonly give for OpenAI-compatible clients; one that has moved is set by base_url.
 """
 
 from collections.abc import Mapping

@@ -88,7 +88,6 @@ class Agent(Record):
     enable_sleeptime: bool | None = None
     max_files_open: int | None = None
     per_file_view_window_char_limit: int | None = None
-    initial_messages: list[dict[str, Any]] = Field(default_factory=list)
     project_id: str | None = None
     template_id: str | None = None
     base_template_id: str | None = None
