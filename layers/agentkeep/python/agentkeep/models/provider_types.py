@@ -1,6 +1,6 @@
 """The types of providers that a tenant can set up: which API each speaks, and where it usually is.
 
-Addresses are the ones that providers commonly give for OpenAI-compatible clients; one that has moved is set by base_url.
+Addresses are those that providers commonly give for OpenAI-compatible clients; `base_url` sets one that has moved.
 """
 
 from collections.abc import Mapping
