@@ -34,6 +34,13 @@ def stage(system: System, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
         system.engine.weather = CALM
 
 
+@pytest.fixture
+def stormy_stage(system: System, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    with opened(system, TWO_STEPS, monkeypatch, paired_unaided=False) as stage:
+        yield stage
+        system.engine.weather = CALM
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("scene", SCENES, ids=str)
 def test_a_storm_changes_nothing_about_a_turn(stage: Stage, scene: Scene, seed: int) -> None:
@@ -82,8 +89,8 @@ def test_processes_that_die_at_random_double_nothing_and_lose_nothing_answered(s
 @pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", range(100, 140))
-def test_processes_that_die_in_a_storm_double_nothing_and_lose_nothing_answered(stage: Stage, seed: int) -> None:
-    chaos = Chaos(stage, seed, Weather.storm(seed, 0.1), deaths=0.02)
+def test_processes_that_die_in_a_storm_double_nothing_and_lose_nothing_answered(stormy_stage: Stage, seed: int) -> None:
+    chaos = Chaos(stormy_stage, seed, Weather.storm(seed, 0.1), deaths=0.02)
 
     chaos.run(conversations=4, messages=8)
 
