@@ -15,6 +15,7 @@ from agentkeep.loop.request import Input, TurnRequest
 from agentkeep.store.content import TextPart
 from tests.doubles.faults import Death, Faults
 from tests.doubles.ledger import Contents, Ledger
+from tests.doubles.provider_shapes import bodies
 from tests.doubles.scenes import Scene, Thinker
 from tests.doubles.system import Answer, System
 
@@ -78,8 +79,8 @@ def opened(
 ) -> Iterator[Stage]:
     """A stage. At the end nothing is damaged, no unpaired call was sent to the model, no thread is left.
 
-    Without `paired_unaided` a driver may, in the moment it loses its lease, still ask with what it has read: on the way
-    to a provider `agentkeep.models.history` pairs that, and the history as stored must be paired all the same.
+    Without `paired_unaided` the requests are held to what providers get: each, rewritten for every kind of provider,
+    must be one that it takes. The history as stored must be paired all the same.
     """
     monkeypatch.setattr("agentkeep.store.database._BACK_OFF_SECONDS", 0)
     monkeypatch.setenv("AGENTKEEP_HEARTBEAT_AFTER_SECONDS", "60")
@@ -89,7 +90,10 @@ def opened(
     threads = set(threading.enumerate())
     yield Stage(system, model, scene, monkeypatch)
     system.engine.faults = None
-    assert model.unpaired == [] or not paired_unaided
+    if paired_unaided:
+        assert model.unpaired == []
+    else:
+        assert all(bodies(request) for request in model.requests)
     assert Ledger(system).damage() == []
     assert set(threading.enumerate()) <= threads
 
